@@ -1,0 +1,56 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// The floors: a target may depend only on targets of a lower floor.
+//   1  system libraries and the simdjson shim     4  stores
+//   2  JSON, HTTP                                  5  the command line
+//   3  SyncEngine                                  6  the executable
+let package = Package(
+  name: "syncd",
+  products: [
+    .executable(name: "syncd", targets: ["syncd"]),
+    .library(name: "SyncEngine", targets: ["SyncEngine"]),
+    .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
+    .library(name: "SyncCommand", targets: ["SyncCommand"]),
+  ],
+  targets: [
+    // Floor 1
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+    .systemLibrary(
+      name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
+    .systemLibrary(
+      name: "CCompression", pkgConfig: "libbrotlidec",
+      providers: [
+        .apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"]), .brew(["zlib", "brotli", "zstd"]),
+      ]),
+    .target(
+      name: "CSimdJSON",
+      cxxSettings: [.define("NDEBUG")],
+      linkerSettings: [.linkedLibrary("simdjson")]),
+
+    // Floor 2
+    .target(name: "JSON", dependencies: ["CSimdJSON"]),
+    .target(name: "HTTP", dependencies: ["CCurl", "CCompression"]),
+
+    // Floor 3
+    .target(name: "SyncEngine", dependencies: ["JSON", "HTTP", "CCrypto"]),
+
+    // Floor 4
+    .target(name: "SQLiteStore", dependencies: ["SyncEngine", "CSQLite"]),
+
+    // Floor 5
+    .target(name: "SyncCommand", dependencies: ["SyncEngine"]),
+
+    // Floor 6
+    .executableTarget(name: "syncd", dependencies: ["SyncCommand", "SQLiteStore"]),
+
+    // Tests
+    .executableTarget(
+      name: "CaseEntities", dependencies: ["SyncCommand", "SQLiteStore"], path: "Tests/CaseEntities"),
+  ],
+  swiftLanguageModes: [.v6],
+  cxxLanguageStandard: .cxx17
+)

@@ -1,0 +1,16 @@
+#pragma once
+#include <sqlite3.h>
+
+// SQLITE_TRANSIENT and SQLITE_STATIC are casts, which Swift does not import (sqlite.org/c3ref/c_static.html).
+static inline int csqlite_bind_text_transient(sqlite3_stmt *statement, int index, const char *text, int count) {
+  return sqlite3_bind_text(statement, index, text, count, SQLITE_TRANSIENT);
+}
+
+// The bytes must stay alive and unchanged until the statement is reset or bound anew.
+static inline int csqlite_bind_text_static(sqlite3_stmt *statement, int index, const char *text, int count) {
+  return sqlite3_bind_text(statement, index, text, count, SQLITE_STATIC);
+}
+
+static inline int csqlite_bind_blob_static(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+  return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_STATIC);
+}

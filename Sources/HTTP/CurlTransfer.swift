@@ -1,0 +1,160 @@
+import CCurl
+import Synchronization
+
+/// One request under way.
+final class CurlTransfer: Sendable {
+  private struct Shared {
+    var continuation: CheckedContinuation<HTTPResponse, any Error>?
+    var isCancelled = false
+  }
+
+  /// What the callbacks fill; only the transport's loop touches it.
+  fileprivate final class Received {
+    var body: [UInt8] = []
+    var headers = HTTPHeaders()
+    var errorText = [CChar](repeating: 0, count: Int(CURL_ERROR_SIZE) + 1)
+    var easy: UnsafeMutableRawPointer?
+    var list: UnsafeMutablePointer<curl_slist>?
+    var isTooLarge = false
+    let limit: Int
+    init(limit: Int) { self.limit = limit }
+  }
+
+  private let request: HTTPRequest
+  private let limits: HTTPLimits
+  private let userAgent: String
+  private let shared = Mutex(Shared())
+  // Touched by the transport's loop alone, which runs on one serial queue, from makeHandle to destroyHandle.
+  private nonisolated(unsafe) let received: Received
+
+  init(_ request: HTTPRequest, _ limits: HTTPLimits, _ userAgent: String) {
+    (self.request, self.limits, self.userAgent) = (request, limits, userAgent)
+    received = Received(limit: limits.body)
+  }
+
+  /// Takes the continuation; false when the task was cancelled before, which resumes it at once.
+  func begin(_ continuation: CheckedContinuation<HTTPResponse, any Error>) -> Bool {
+    let isCancelled = shared.withLock { shared in
+      if !shared.isCancelled { shared.continuation = continuation }
+      return shared.isCancelled
+    }
+    if isCancelled { continuation.resume(throwing: CancellationError()) }
+    return !isCancelled
+  }
+
+  var isCancelled: Bool { shared.withLock { $0.isCancelled } }
+
+  func cancel() {
+    shared.withLock { $0.isCancelled = true }
+    finish(.failure(CancellationError()))
+  }
+
+  func finish(_ result: Result<HTTPResponse, any Error>) {
+    let continuation = shared.withLock { shared in
+      defer { shared.continuation = nil }
+      return shared.continuation
+    }
+    continuation?.resume(with: result)
+  }
+
+  func makeHandle() -> UnsafeMutableRawPointer? {
+    guard let easy = curl_easy_init() else { return nil }
+    let received = received
+    received.easy = easy
+    ccurl_set_string(easy, CURLOPT_URL, request.url.string)
+    ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+    ccurl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
+    ccurl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
+    ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
+    ccurl_set_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+    ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, limits.connect.milliseconds)
+    ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, limits.total.milliseconds)
+    ccurl_set_long(easy, CURLOPT_LOW_SPEED_LIMIT, 1)
+    ccurl_set_long(easy, CURLOPT_LOW_SPEED_TIME, max(1, (limits.idle.milliseconds + 999) / 1000))
+    ccurl_set_string(easy, CURLOPT_USERAGENT, userAgent)
+
+    for field in request.headers.fields {
+      // libcurl sends a field without a value only when it ends with a semicolon.
+      let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+      received.list = curl_slist_append(received.list, line)
+    }
+    ccurl_set_list(easy, CURLOPT_HTTPHEADER, received.list)
+
+    let context = Unmanaged.passUnretained(received).toOpaque()
+    ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context)
+    ccurl_set_write(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+      guard let bytes, let context else { return 0 }
+      let received = Unmanaged<Received>.fromOpaque(context).takeUnretainedValue()
+      let length = size * count
+      if received.body.isEmpty, let text = received.headers["Content-Length"], let whole = Int(text), whole > 0 {
+        received.body.reserveCapacity(min(whole, received.limit))
+      }
+      guard received.body.count + length <= received.limit else {
+        received.isTooLarge = true
+        return 0
+      }
+      received.body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: length))
+      return length
+    }
+    ccurl_set_pointer(easy, CURLOPT_HEADERDATA, context)
+    ccurl_set_write(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+      guard let bytes, let context else { return 0 }
+      let received = Unmanaged<Received>.fromOpaque(context).takeUnretainedValue()
+      received.header(UnsafeRawBufferPointer(start: bytes, count: size * count))
+      return size * count
+    }
+    received.errorText.withUnsafeMutableBufferPointer {
+      // The array is never resized, and it lives as long as `received`.
+      _ = ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer($0.baseAddress))
+    }
+    return easy
+  }
+
+  func destroyHandle() {
+    if let easy = received.easy { curl_easy_cleanup(easy) }
+    curl_slist_free_all(received.list)
+    (received.easy, received.list) = (nil, nil)
+  }
+
+  func complete(_ code: CURLcode) {
+    var status = 0
+    if let easy = received.easy { ccurl_get_long(easy, CURLINFO_RESPONSE_CODE, &status) }
+    destroyHandle()
+    guard code == CURLE_OK else { return finish(.failure(error(code))) }
+    finish(
+      .success(HTTPResponse(status: status, headers: received.headers, body: received.body, url: request.url)))
+  }
+
+  private func error(_ code: CURLcode) -> HTTPError {
+    let end = received.errorText.firstIndex(of: 0) ?? 0
+    let detail = String(decoding: received.errorText[..<end].map(UInt8.init(bitPattern:)), as: UTF8.self)
+    let text = (detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail).lowercasedFirst
+    switch code {
+    case CURLE_WRITE_ERROR where received.isTooLarge:
+      return HTTPError(.tooLarge, "the body is larger than the limit of \(limits.body) bytes")
+    case CURLE_OPERATION_TIMEDOUT:
+      return HTTPError(.timeout, "the server was too slow: \(text)")
+    case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_GOT_NOTHING:
+      return HTTPError(.connection, "the answer was cut short: \(text)")
+    case CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_SEND_ERROR,
+      CURLE_SSL_CONNECT_ERROR:
+      return HTTPError(.connection, "no connection: \(text)")
+    default:
+      return HTTPError(.permanent, text)
+    }
+  }
+}
+
+extension CurlTransfer.Received {
+  fileprivate func header(_ line: UnsafeRawBufferPointer) {
+    if line.starts(with: "HTTP/".utf8) {
+      headers = HTTPHeaders()  // a new status line: what came before belonged to an interim answer
+      return
+    }
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
+    let value = line[(colon + 1)...].drop(while: isBlank)
+    let end = value.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? value.startIndex
+    headers.append(String(decoding: line[..<colon], as: UTF8.self), String(decoding: value[..<end], as: UTF8.self))
+  }
+}

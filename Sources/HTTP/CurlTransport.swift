@@ -1,0 +1,88 @@
+import CCurl
+import Dispatch
+import Synchronization
+
+/// Requests over libcurl: one connection pool and one thread for all transfers, however many run at once.
+///
+/// The thread exists while there are transfers. A cancelled task's transfer ends at once.
+public final class CurlTransport: Transport {
+  private struct State {
+    var waiting: [CurlTransfer] = []
+    var isRunning = false
+  }
+
+  private let state = Mutex(State())
+  private let queue = DispatchQueue(label: "syncd.curl")
+  private let userAgent: String
+  // Only the loop on `queue` touches the handle, but for curl_multi_wakeup, which is safe from any thread
+  // (curl.se/libcurl/c/curl_multi_wakeup.html), and the deinit, when no loop holds `self` any more.
+  private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
+
+  /// - Parameter userAgent: the User-Agent header's value.
+  public init(userAgent: String = "syncd") {
+    _ = Self.globalInit
+    guard let multi = curl_multi_init() else { fatalError("libcurl cannot be initialised") }
+    self.multi = multi
+    self.userAgent = userAgent
+  }
+
+  deinit { curl_multi_cleanup(multi) }
+
+  private static let globalInit = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+
+  public func send(_ request: HTTPRequest, limits: HTTPLimits) async throws -> HTTPResponse {
+    let transfer = CurlTransfer(request, limits, userAgent)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        guard transfer.begin(continuation) else { return }
+        let mustStart = state.withLock { state in
+          state.waiting.append(transfer)
+          defer { state.isRunning = true }
+          return !state.isRunning
+        }
+        if mustStart { queue.async { self.run() } } else { curl_multi_wakeup(multi) }
+      }
+    } onCancel: {
+      transfer.cancel()
+      curl_multi_wakeup(multi)
+    }
+  }
+
+  /// Drives all transfers until none is left.
+  private func run() {
+    var active: [UnsafeMutableRawPointer: CurlTransfer] = [:]
+    while true {
+      let added = state.withLock { state in
+        defer { state.waiting = [] }
+        if state.waiting.isEmpty && active.isEmpty { state.isRunning = false }
+        return state.waiting
+      }
+      if added.isEmpty && active.isEmpty { return }
+      for transfer in added {
+        guard let easy = transfer.makeHandle() else {
+          transfer.finish(.failure(HTTPError(.permanent, "libcurl has no memory for a transfer")))
+          continue
+        }
+        active[easy] = transfer
+        curl_multi_add_handle(multi, easy)
+      }
+      for (easy, transfer) in active where transfer.isCancelled {
+        active[easy] = nil
+        curl_multi_remove_handle(multi, easy)
+        transfer.destroyHandle()
+      }
+      var running: Int32 = 0
+      curl_multi_perform(multi, &running)
+      var left: Int32 = 0
+      while let message = curl_multi_info_read(multi, &left) {
+        guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
+          let transfer = active.removeValue(forKey: easy)
+        else { continue }
+        let code = ccurl_message_result(message)
+        curl_multi_remove_handle(multi, easy)
+        transfer.complete(code)
+      }
+      if !active.isEmpty { curl_multi_poll(multi, nil, 0, 1000, nil) }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Asks one API: retries, rate limit, redirects and content encodings, over a ``Transport``.
+public struct HTTPClient: Sendable {
+  public var transport: any Transport
+  public var limits: HTTPLimits
+  public var retry: RetryPolicy
+  public var limiter: RateLimiter?
+  /// Redirects followed for one request.
+  public var maxRedirects: Int
+  /// Other origins that redirects may lead to; they are asked without credentials.
+  public var foreignOrigins: Set<HTTPURL.Origin>
+  /// Hears of each attempt that is going to be repeated.
+  public var onRetry: (@Sendable (_ reason: String, _ wait: Duration) -> Void)?
+
+  public init(
+    transport: any Transport, limits: HTTPLimits = HTTPLimits(), retry: RetryPolicy = RetryPolicy(),
+    limiter: RateLimiter? = nil, maxRedirects: Int = 5, foreignOrigins: Set<HTTPURL.Origin> = [],
+    onRetry: (@Sendable (String, Duration) -> Void)? = nil
+  ) {
+    (self.transport, self.limits, self.retry, self.limiter) = (transport, limits, retry, limiter)
+    (self.maxRedirects, self.foreignOrigins, self.onRetry) = (maxRedirects, foreignOrigins, onRetry)
+  }
+
+  /// Sends a request until there is an answer that a retry would not change, and undoes its content encoding.
+  ///
+  /// - Parameters:
+  ///   - request: what to ask, without credentials.
+  ///   - home: the origin that credentials belong to; only requests to it are authorised.
+  ///   - authorize: adds the credentials; called anew for each attempt.
+  /// - Returns: the answer, whatever its status.
+  /// - Throws: ``HTTPError``, or what `authorize` throws.
+  public func send(
+    _ request: HTTPRequest, home: HTTPURL.Origin, authorize: (inout HTTPRequest) throws -> Void
+  ) async throws -> HTTPResponse {
+    var request = request
+    var redirects = 0
+    while true {
+      var response = try await sendRetrying(request, home: home, authorize: authorize)
+      response.url = request.url
+      guard [301, 302, 303, 307, 308].contains(response.status), let location = response.headers["Location"] else {
+        response.body = try ContentDecoding.decode(
+          response.body, encodings: response.headers["Content-Encoding"], limit: limits.body)
+        return response
+      }
+      redirects += 1
+      guard redirects <= maxRedirects else {
+        throw HTTPError(.redirect, "more than \(maxRedirects) redirects")
+      }
+      let target: HTTPURL
+      do { target = try request.url.resolving(location) } catch {
+        throw HTTPError(.redirect, "a redirect that cannot be followed: \(error)")
+      }
+      guard target.origin == home || foreignOrigins.contains(target.origin) else {
+        throw HTTPError(.redirect, "a redirect leads to another origin, \(target.origin), which is not declared")
+      }
+      if request.url.origin.scheme == "https" && target.origin.scheme == "http" {
+        throw HTTPError(.redirect, "a redirect leads from https to http")
+      }
+      request.url = target
+    }
+  }
+
+  private func sendRetrying(
+    _ request: HTTPRequest, home: HTTPURL.Origin, authorize: (inout HTTPRequest) throws -> Void
+  ) async throws -> HTTPResponse {
+    var attempt = 0
+    while true {
+      var authorized = request
+      authorized.headers["Accept-Encoding"] = ContentDecoding.accepted
+      if request.url.origin == home { try authorize(&authorized) }
+      try await limiter?.turn()
+      var floor: Duration = .zero
+      let reason: String
+      do {
+        var response = try await transport.send(authorized, limits: limits)
+        response.attempts = attempt + 1
+        guard retry.isRetried(response.status), attempt < retry.retries else { return response }
+        if let field = response.headers["Retry-After"] {
+          floor = RetryPolicy.retryAfter(field, now: time(nil)) ?? .zero
+          if floor > retry.longestWait { return response }
+        }
+        reason = "HTTP \(response.status)"
+      } catch var error as HTTPError {
+        guard retry.isRetried(error.kind), attempt < retry.retries else {
+          error.attempts = attempt + 1
+          throw error
+        }
+        reason = error.message
+      }
+      let wait = max(floor, retry.wait(before: attempt, fraction: .random(in: 0...1)))
+      onRetry?(reason, wait)
+      try await Task.sleep(for: wait)
+      attempt += 1
+    }
+  }
+}

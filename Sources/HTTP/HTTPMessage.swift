@@ -1,0 +1,47 @@
+/// One request as it goes over the wire.
+public struct HTTPRequest: Sendable {
+  public var url: HTTPURL
+  public var headers: HTTPHeaders
+
+  public init(url: HTTPURL, headers: HTTPHeaders = [:]) {
+    self.url = url
+    self.headers = headers
+  }
+}
+
+/// One answer: any status, with its body as sent (``Transport``) or decoded (``HTTPClient``).
+public struct HTTPResponse: Sendable {
+  public var status: Int
+  public var headers: HTTPHeaders
+  public var body: [UInt8]
+  /// Where the answer came from, without what authentication added to the address.
+  public var url: HTTPURL
+  /// Bytes of the body as they came over the wire.
+  public var bytesReceived: Int
+  /// How many attempts were made in all.
+  public var attempts = 1
+
+  public init(status: Int, headers: HTTPHeaders, body: [UInt8], url: HTTPURL) {
+    (self.status, self.headers, self.body, self.url) = (status, headers, body, url)
+    bytesReceived = body.count
+  }
+}
+
+/// Bounds of one request. Every wait of a request ends by one of them.
+public struct HTTPLimits: Sendable, Hashable {
+  /// Time to connect, TLS included.
+  public var connect: Duration
+  /// Longest time without a byte.
+  public var idle: Duration
+  /// Time for the whole answer.
+  public var total: Duration
+  /// Size of a body in bytes, as sent and after its content encoding is undone.
+  public var body: Int
+
+  public init(
+    connect: Duration = .seconds(10), idle: Duration = .seconds(30), total: Duration = .seconds(300),
+    body: Int = 256 << 20
+  ) {
+    (self.connect, self.idle, self.total, self.body) = (connect, idle, total, body)
+  }
+}

@@ -1,0 +1,82 @@
+/// A value inside a ``JSONDocument``, which it keeps alive.
+///
+/// Nothing is converted until asked for, and numbers are handed out as the token they were written as.
+public struct JSONValue: Sendable {
+  package let document: JSONDocument
+  package let index: Int
+
+  private func tape<R>(_ body: (JSONTape) -> R) -> R { document.withTape(body) }
+
+  public var kind: JSONKind { tape { $0.kind(index) } }
+  public var isNull: Bool { kind == .null }
+
+  /// The text of a string; nil for any other kind, and for a string with half a surrogate pair.
+  public var string: String? { tape { $0.kind(index) == .string ? $0.string(index) : nil } }
+
+  /// The token of a number, exactly as it was written; nil for any other kind.
+  public var token: String? {
+    tape { tape in
+      switch tape.kind(index) {
+      case .integer, .decimal: String(decoding: tape.raw(index), as: UTF8.self)
+      default: nil
+      }
+    }
+  }
+
+  /// The value of an integer token; nil for any other kind and beyond 64 bits.
+  public var int64: Int64? { kind == .integer ? token.flatMap { Int64($0) } : nil }
+
+  public var bool: Bool? {
+    switch kind {
+    case .true: true
+    case .false: false
+    default: nil
+    }
+  }
+
+  /// The value as JSON text, as it stands in the body.
+  public var text: String {
+    tape { tape in
+      let raw = String(decoding: tape.raw(index), as: UTF8.self)
+      return tape.kind(index) == .string ? "\"\(raw)\"" : raw
+    }
+  }
+
+  /// The member of an object; the last one where the key stands twice. Nil for other kinds.
+  public subscript(key: String) -> JSONValue? { member(key)?.value }
+
+  /// The member of an object together with the number of times its key stands there.
+  public func member(_ key: String) -> (value: JSONValue, count: Int)? {
+    tape { tape in
+      guard tape.kind(index) == .object, let found = tape.member(key, of: index) else { return nil }
+      return (JSONValue(document: document, index: found.value), found.count)
+    }
+  }
+
+  /// The element of an array, counted from 0; nil beyond its end and for other kinds.
+  public subscript(position: Int) -> JSONValue? {
+    tape { tape in
+      guard tape.kind(index) == .array else { return nil }
+      var child = index + 1
+      let end = tape.next(index)
+      for _ in 0..<position where child < end { child = tape.next(child) }
+      return child < end ? JSONValue(document: document, index: child) : nil
+    }
+  }
+
+  /// The number of elements or members; 0 for scalars.
+  public var count: Int {
+    tape { tape in
+      let kind = tape.kind(index)
+      guard kind == .array || kind == .object else { return 0 }
+      var child = index + 1
+      let end = tape.next(index)
+      var count = 0
+      while child < end {
+        child = tape.next(kind == .object ? child + 1 : child)
+        count += 1
+      }
+      return count
+    }
+  }
+}

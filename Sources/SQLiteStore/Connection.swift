@@ -1,0 +1,200 @@
+import CSQLite
+import SyncEngine
+
+/// One connection to a database file. It serves one caller at a time and closes when it goes.
+final class Connection: @unchecked Sendable {
+  // Sendable: the store keeps its connection inside a mutex and uses it nowhere else; a reader's connection stays
+  // with the call that made it.
+  let handle: OpaquePointer
+  private let interruption = Interruption()
+
+  /// What the busy and progress handlers look at.
+  private final class Interruption {
+    var cancellation: Cancellation?
+    var waited = 0
+  }
+
+  /// How long a statement waits for another program's transaction, in milliseconds.
+  private static let busyLimit = 60_000
+
+  init(path: String) throws {
+    var handle: OpaquePointer?
+    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    let code = sqlite3_open_v2(path, &handle, flags, nil)
+    guard code == SQLITE_OK, let handle else {
+      let reason = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+      sqlite3_close(handle)
+      throw StoreError("the store \(path) cannot be opened: \(reason)")
+    }
+    self.handle = handle
+    let context = Unmanaged.passUnretained(interruption).toOpaque()
+    sqlite3_busy_handler(
+      handle,
+      { context, _ in
+        guard let context else { return 0 }
+        let interruption = Unmanaged<Interruption>.fromOpaque(context).takeUnretainedValue()
+        if interruption.cancellation?.isCancelled == true || interruption.waited >= Connection.busyLimit { return 0 }
+        // Short waits first: most transactions are over in a moment.
+        let pause = min(25, 1 + interruption.waited / 4)
+        Platform.sleep(milliseconds: pause)
+        interruption.waited += pause
+        return 1
+      }, context)
+    sqlite3_progress_handler(
+      handle, 10_000,
+      { context in
+        guard let context else { return 0 }
+        let interruption = Unmanaged<Interruption>.fromOpaque(context).takeUnretainedValue()
+        return interruption.cancellation?.isCancelled == true ? 1 : 0
+      }, context)
+    // Pages of 16 kB halve the number of pages a commit writes; only a new file takes the size.
+    try execute("PRAGMA page_size = 16384")
+    try execute("PRAGMA journal_mode = WAL")
+    try execute("PRAGMA synchronous = NORMAL")
+    try execute("PRAGMA foreign_keys = ON")
+    // 64 MB of page cache, so that a load does not write a page twice.
+    try execute("PRAGMA cache_size = -65536")
+  }
+
+  deinit {
+    // v2 closes once the last statement is gone; all of them are, but a leak must not end the program.
+    sqlite3_close_v2(handle)
+  }
+
+  /// Lets the cancellation end waits and long statements.
+  func watch(_ cancellation: Cancellation?) {
+    interruption.cancellation = cancellation
+    interruption.waited = 0
+  }
+
+  // MARK: Statements
+
+  /// Runs statements without results.
+  func execute(_ sql: String) throws {
+    interruption.waited = 0
+    let code = sqlite3_exec(handle, sql, nil, nil, nil)
+    if code != SQLITE_OK { throw error(code, sql) }
+  }
+
+  func prepare(_ sql: String) throws -> Statement {
+    var statement: OpaquePointer?
+    let code = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
+    guard code == SQLITE_OK, let statement else { throw error(code, sql) }
+    return Statement(statement)
+  }
+
+  /// The first column of the first row; nil where there is none or it is null.
+  func integer(_ sql: String, _ values: StoredValue...) throws -> Int64? {
+    let statement = try prepare(sql)
+    try statement.bind(values)
+    return try step(statement) && !statement.isNull(0) ? statement.integer(0) : nil
+  }
+
+  func text(_ sql: String, _ values: StoredValue...) throws -> String? {
+    let statement = try prepare(sql)
+    try statement.bind(values)
+    return try step(statement) && !statement.isNull(0) ? statement.text(0) : nil
+  }
+
+  /// Steps to the next row; false at the end.
+  func step(_ statement: borrowing Statement) throws -> Bool {
+    let code = sqlite3_step(statement.handle)
+    switch code {
+    case SQLITE_ROW: return true
+    case SQLITE_DONE: return false
+    default: throw error(code, nil)
+    }
+  }
+
+  /// Runs a statement with values to its end.
+  func run(_ sql: String, _ values: [StoredValue]) throws {
+    let statement = try prepare(sql)
+    try statement.bind(values)
+    while try step(statement) {}
+  }
+
+  /// Rows that the last statement changed, triggers aside.
+  var changes: Int { Int(sqlite3_changes64(handle)) }
+
+  func error(_ code: Int32, _ sql: String?) -> any Error {
+    if code & 0xFF == SQLITE_INTERRUPT || (code & 0xFF == SQLITE_BUSY && interruption.cancellation?.isCancelled == true) {
+      return CancellationError()
+    }
+    var text = "SQLite: \(String(cString: sqlite3_errmsg(handle)))"
+    switch code & 0xFF {
+    case SQLITE_BUSY: text += " (another program has kept the database locked for \(Connection.busyLimit / 1000) s)"
+    case SQLITE_FULL: text += " (nothing of the run was kept)"
+    default: break
+    }
+    if let sql { text += " in: \(sql.prefix(200))" }
+    return StoreError(text)
+  }
+
+  // MARK: Transactions
+
+  /// Runs `body` in a transaction that takes the write lock at its start, so that it cannot fail half-way for want of
+  /// it (sqlite.org/lang_transaction.html#immediate).
+  func transaction<R>(_ body: (Connection) throws -> R) throws -> R {
+    try execute("BEGIN IMMEDIATE")
+    do {
+      let result = try body(self)
+      try execute("COMMIT")
+      return result
+    } catch {
+      // SQLite may have rolled back by itself; then this fails, and that is fine.
+      sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+      throw error
+    }
+  }
+
+  // MARK: The schema
+
+  func hasTable(_ name: String) throws -> Bool {
+    try integer("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE", .text(name)) != nil
+  }
+}
+
+/// A prepared statement, finalised when it goes.
+struct Statement: ~Copyable {
+  let handle: OpaquePointer
+
+  init(_ handle: OpaquePointer) { self.handle = handle }
+  deinit { sqlite3_finalize(handle) }
+
+  func bind(_ values: [StoredValue]) throws {
+    for (index, value) in values.enumerated() {
+      let place = Int32(index + 1)
+      let code: Int32
+      switch value {
+      case .null: code = sqlite3_bind_null(handle, place)
+      case .integer(let value): code = sqlite3_bind_int64(handle, place, value)
+      case .real(let value): code = sqlite3_bind_double(handle, place, value)
+      case .text(var text):
+        code = text.withUTF8 { bytes in
+          bytes.withMemoryRebound(to: CChar.self) {
+            csqlite_bind_text_transient(handle, place, $0.baseAddress ?? emptyText, Int32($0.count))
+          }
+        }
+      }
+      guard code == SQLITE_OK else { throw StoreError("SQLite: \(String(cString: sqlite3_errstr(code)))") }
+    }
+  }
+
+  func reset() { sqlite3_reset(handle) }
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+  func type(_ column: Int32) -> Int32 { sqlite3_column_type(handle, column) }
+  func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+  func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+
+  func text(_ column: Int32) -> String {
+    guard let bytes = sqlite3_column_text(handle, column) else { return "" }
+    return String(decoding: UnsafeBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))), as: UTF8.self)
+  }
+}
+
+/// An address for empty text: SQLite takes a null pointer for NULL. Never written to.
+nonisolated(unsafe) let emptyText: UnsafePointer<CChar> = {
+  let byte = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
+  byte.initialize(to: 0)
+  return UnsafePointer(byte)
+}()

@@ -1,0 +1,107 @@
+import SyncEngine
+
+/// The engine's own tables in the database: runs, state and rejected records.
+enum Journal {
+  static func create(in connection: Connection) throws {
+    try connection.execute(
+      """
+      CREATE TABLE IF NOT EXISTS syncd_runs (
+        id INTEGER PRIMARY KEY, run TEXT NOT NULL, entity TEXT NOT NULL, started_at TEXT NOT NULL,
+        finished_at TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT, pages INTEGER NOT NULL,
+        records INTEGER NOT NULL, bytes INTEGER NOT NULL, inserted INTEGER NOT NULL, updated INTEGER NOT NULL,
+        unchanged INTEGER NOT NULL, deleted INTEGER NOT NULL, duplicates INTEGER NOT NULL, rejected INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX IF NOT EXISTS syncd_runs_entity ON syncd_runs (entity, id);
+      CREATE TABLE IF NOT EXISTS syncd_state (
+        entity TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (entity, name)
+      ) STRICT, WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS syncd_rejects (
+        id INTEGER PRIMARY KEY, run TEXT NOT NULL, entity TEXT NOT NULL, page INTEGER NOT NULL,
+        position INTEGER NOT NULL, key TEXT, field TEXT, path TEXT, reason TEXT NOT NULL, record TEXT NOT NULL
+      ) STRICT;
+      """)
+  }
+
+  private static let columns =
+    "run, entity, started_at, finished_at, outcome, reason, pages, records, bytes, inserted, updated, unchanged, deleted, duplicates, rejected"
+
+  static func append(_ run: RunRecord, in connection: Connection) throws {
+    let counts = [
+      run.pages, run.records, run.bytes, run.inserted, run.updated, run.unchanged, run.deleted, run.duplicates,
+      run.rejected,
+    ]
+    try connection.run(
+      "INSERT INTO syncd_runs (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+      [
+        .text(run.run), .text(run.entity), .text(Timestamp.text(run.started)), .text(Timestamp.text(run.finished)),
+        .text(run.outcome.rawValue), run.reason.map { .text($0) } ?? .null,
+      ] + counts.map { .integer(Int64($0)) })
+  }
+
+  static func append(_ rejects: [BadRecord], of run: RunRecord, in connection: Connection) throws {
+    for reject in rejects {
+      func text(_ value: String?) -> StoredValue { value.map { .text($0) } ?? .null }
+      try connection.run(
+        "INSERT INTO syncd_rejects (run, entity, page, position, key, field, path, reason, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        [
+          .text(run.run), .text(run.entity), .integer(Int64(reject.page)), .integer(Int64(reject.position)),
+          text(reject.key), text(reject.column), text(reject.path), .text(reject.reason), .text(reject.record),
+        ])
+    }
+  }
+
+  static func lastRun(of entity: String, in connection: Connection) throws -> RunRecord? {
+    guard try connection.hasTable("syncd_runs") else { return nil }
+    let statement = try connection.prepare("SELECT \(columns) FROM syncd_runs WHERE entity = ?1 ORDER BY id DESC LIMIT 1")
+    try statement.bind([.text(entity)])
+    guard try connection.step(statement) else { return nil }
+    var run = RunRecord(
+      run: statement.text(0), entity: statement.text(1), started: Timestamp.parse(statement.text(2)) ?? 0,
+      finished: Timestamp.parse(statement.text(3)) ?? 0, outcome: RunRecord.Outcome(rawValue: statement.text(4)) ?? .failed)
+    run.reason = statement.isNull(5) ? nil : statement.text(5)
+    func count(_ column: Int32) -> Int { Int(statement.integer(column)) }
+    (run.pages, run.records, run.bytes) = (count(6), count(7), count(8))
+    (run.inserted, run.updated, run.unchanged, run.deleted) = (count(9), count(10), count(11), count(12))
+    (run.duplicates, run.rejected) = (count(13), count(14))
+    return run
+  }
+
+  static func state(of entity: String, in connection: Connection) throws -> [String: String] {
+    guard try connection.hasTable("syncd_state") else { return [:] }
+    let statement = try connection.prepare("SELECT name, value FROM syncd_state WHERE entity = ?1")
+    try statement.bind([.text(entity)])
+    var state: [String: String] = [:]
+    while try connection.step(statement) { state[statement.text(0)] = statement.text(1) }
+    return state
+  }
+
+  static func set(_ state: [String: String], of entity: String, in connection: Connection) throws {
+    for (name, value) in state {
+      try connection.run(
+        "INSERT INTO syncd_state (entity, name, value) VALUES (?1, ?2, ?3) ON CONFLICT (entity, name) DO UPDATE SET value = excluded.value WHERE value IS NOT excluded.value",
+        [.text(entity), .text(name), .text(value)])
+    }
+  }
+
+  static func installationKey(in connection: Connection) throws -> String {
+    func stored() throws -> String? {
+      guard try connection.hasTable("syncd_state") else { return nil }
+      return try connection.text("SELECT value FROM syncd_state WHERE entity = '' AND name = 'key'")
+    }
+    if let key = try stored() { return key }
+    return try connection.transaction { connection in
+      try create(in: connection)
+      // Another process may have been first.
+      try connection.execute(
+        "INSERT INTO syncd_state (entity, name, value) VALUES ('', 'key', lower(hex(randomblob(32)))) ON CONFLICT DO NOTHING")
+      return try connection.text("SELECT value FROM syncd_state WHERE entity = '' AND name = 'key'") ?? ""
+    }
+  }
+}
+
+extension Timestamp {
+  static func parse(_ text: String) -> Int64? {
+    var text = text
+    return text.withUTF8 { parse($0) }
+  }
+}

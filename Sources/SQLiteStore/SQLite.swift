@@ -1,0 +1,180 @@
+import CSQLite
+import Dispatch
+import SyncEngine
+import Synchronization
+
+/// Keeps rows in an SQLite file.
+///
+/// ```swift
+/// let store = try SQLite.open("books.sqlite")
+/// let engine = Engine(store: store)
+/// try await engine.sync(Book.self)
+/// let books = try store.all(Book.self)
+/// ```
+///
+/// The file is in WAL mode with `synchronous=NORMAL`: after a power cut the last runs may be missing, never half a
+/// run, and the source still has them (sqlite.org/pragma.html#pragma_synchronous).
+public final class SQLite: Store {
+  /// A plain path, or `sqlite:` in front of one. `:memory:` keeps the rows in memory.
+  public static let schemes = ["", "sqlite", "file"]
+
+  public let location: String
+  private let path: String
+  /// All writing, and the reading that belongs to a run, happens here, off the threads that tasks run on.
+  private let queue = DispatchQueue(label: "syncd.sqlite")
+  private let connection = Mutex<Connection?>(nil)
+
+  private init(location: String, path: String) { (self.location, self.path) = (location, path) }
+
+  /// Opens a store. The file is created by the first run.
+  ///
+  /// - Throws: `StoreError` for a folder that does not exist.
+  public static func open(_ location: String) throws -> SQLite {
+    var path = location
+    for prefix in ["sqlite://", "sqlite:", "file://", "file:"] where path.hasPrefix(prefix) {
+      path = String(path.dropFirst(prefix.count))
+      break
+    }
+    guard !path.isEmpty else { throw StoreError("the store has no path") }
+    if path != ":memory:" {
+      let folder = Platform.folder(of: path)
+      guard Platform.isFolder(folder) else {
+        throw StoreError("the store \(path) cannot be opened: there is no folder \(folder)")
+      }
+      if Platform.isFolder(path) { throw StoreError("the store \(path) cannot be opened: it is a folder") }
+    }
+    return SQLite(location: path, path: path)
+  }
+
+  // MARK: Connections
+
+  /// Runs `body` with the connection, on the store's own thread.
+  private func perform<R: Sendable>(
+    _ body: @escaping @Sendable (Connection, Cancellation) throws -> R
+  ) async throws -> R {
+    let cancellation = Cancellation()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        queue.async {
+          continuation.resume(with: Result { try self.withConnection(cancellation) { try body($0, cancellation) } })
+        }
+      }
+    } onCancel: {
+      cancellation.cancel()
+    }
+  }
+
+  private func withConnection<R: Sendable>(
+    _ cancellation: Cancellation, _ body: (Connection) throws -> R
+  ) throws -> R {
+    try connection.withLock { held in
+      let connection = try held ?? Connection(path: path)
+      held = connection
+      connection.watch(cancellation)
+      defer { connection.watch(nil) }
+      return try body(connection)
+    }
+  }
+
+  /// Closes the connection; the last one of all processes moves what is in the WAL into the file.
+  public func close() async {
+    await withCheckedContinuation { continuation in
+      queue.async {
+        self.connection.withLock { $0 = nil }
+        continuation.resume()
+      }
+    }
+  }
+
+  // MARK: Leases
+
+  public func lease(table: String, wait: Duration) async throws -> any Lease {
+    try await TableLease.acquire(path: path, table: table, wait: wait)
+  }
+
+  // MARK: Runs
+
+  public func check(_ schema: TableSchema) async throws {
+    if path != ":memory:", !Platform.exists(path) { return }
+    try await perform { connection, _ in _ = try TableDifference(of: schema, in: connection) }
+  }
+
+  public func commit(_ commit: Commit) async throws -> RunRecord {
+    try await perform { connection, cancellation in
+      try CommitWriter(commit, cancellation).write(to: connection)
+    }
+  }
+
+  public func countUnseen(
+    _ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema
+  ) async throws -> (unseen: Int, rows: Int) {
+    try await perform { connection, _ in
+      guard try connection.hasTable(schema.name) else { return (0, 0) }
+      return try DeletionWriter(schema: schema, seen: seen, scope: scope).count(in: connection)
+    }
+  }
+
+  public func record(_ run: RunRecord) async throws {
+    try await perform { connection, _ in
+      try connection.transaction { connection in
+        try Journal.create(in: connection)
+        try Journal.append(run, in: connection)
+      }
+    }
+  }
+
+  public func state(of entity: String) async throws -> [String: String] {
+    try await perform { connection, _ in try Journal.state(of: entity, in: connection) }
+  }
+
+  public func installationKey() async throws -> String {
+    try await perform { connection, _ in try Journal.installationKey(in: connection) }
+  }
+
+  public func status(of tables: [String]) async throws -> [(table: String, last: RunRecord?, rows: Int?)] {
+    if path != ":memory:", !Platform.exists(path) { return tables.map { ($0, nil, nil) } }
+    return try await perform { connection, _ in
+      try tables.map { table in
+        let rows = try connection.hasTable(table)
+          ? Int(try connection.integer("SELECT count(*) FROM \(quoted(table))") ?? 0) : nil
+        return (table, try Journal.lastRun(of: table, in: connection), rows)
+      }
+    }
+  }
+
+  public func definition(of schema: TableSchema) -> String { TableDefinition(schema).sql }
+
+  public func rows(
+    of schema: TableSchema, columns: [Column], key: [StoredValue]?, _ body: ([StoredValue]) throws -> Void
+  ) throws {
+    if path != ":memory:", !Platform.exists(path) {
+      throw StoreError("there is no table \"\(schema.name)\" in \(location) yet")
+    }
+    // A connection of its own, so that reading waits for no run: WAL readers see the last commit.
+    if path == ":memory:" {
+      try connection.withLock { held in
+        let connection = try held ?? Connection(path: path)
+        held = connection
+        try RowReader.read(schema, columns, key: key, in: connection, body)
+      }
+    } else {
+      let connection = try Connection(path: path)
+      try RowReader.read(schema, columns, key: key, in: connection, body)
+    }
+  }
+}
+
+/// An identifier in a statement (sqlite.org/lang_keywords.html).
+func quoted(_ name: String) -> String {
+  var out = "\""
+  for character in name { out += character == "\"" ? "\"\"" : String(character) }
+  return out + "\""
+}
+
+/// Whether the task that waits for a statement has been cancelled.
+final class Cancellation: Sendable {
+  private let flag = Atomic<Bool>(false)
+  func cancel() { flag.store(true, ordering: .relaxed) }
+  var isCancelled: Bool { flag.load(ordering: .relaxed) }
+  func check() throws { if isCancelled { throw CancellationError() } }
+}

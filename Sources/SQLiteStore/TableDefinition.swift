@@ -1,0 +1,52 @@
+import SyncEngine
+
+/// The table that an entity's schema asks for.
+///
+/// ```swift
+/// TableDefinition(try TableSchema(Book.self)).sql
+/// // CREATE TABLE "book" (
+/// //   "id" INTEGER NOT NULL,
+/// //   "title" TEXT NOT NULL DEFAULT '',
+/// //   PRIMARY KEY ("id")
+/// // ) STRICT
+/// ```
+struct TableDefinition {
+  let schema: TableSchema
+
+  init(_ schema: TableSchema) { self.schema = schema }
+
+  var sql: String {
+    let columns = schema.columns.map { "  \(Self.column($0)),\n" }.joined()
+    let key = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
+    return "CREATE TABLE \(quoted(schema.name)) (\n\(columns)  PRIMARY KEY (\(key))\n) STRICT"
+  }
+
+  /// The definition of one column, as in CREATE TABLE and ADD COLUMN.
+  static func column(_ column: Column) -> String {
+    var text = "\(quoted(column.name)) \(type(column.type))"
+    if !column.isNullable { text += " NOT NULL" }
+    if let value = column.defaultValue { text += " DEFAULT \(literal(value, column.type))" }
+    return text
+  }
+
+  /// One of the types of STRICT tables (sqlite.org/stricttables.html).
+  static func type(_ type: ColumnType) -> String {
+    switch type {
+    case .integer, .boolean: "INTEGER"
+    case .real: "REAL"
+    case .text, .timestamp, .json: "TEXT"
+    }
+  }
+
+  static func literal(_ value: StoredValue, _ type: ColumnType) -> String {
+    switch (value, type) {
+    case (.integer(let value), .timestamp): "'\(Timestamp.text(value))'"
+    case (.integer(let value), _): String(value)
+    case (.real(let value), _):
+      // Infinity has no literal of its own; 9e999 is read as it (sqlite.org/floatingpoint.html).
+      value.isFinite ? String(value) : value < 0 ? "-9e999" : "9e999"
+    case (.text(let text), _): "'" + text.map { $0 == "'" ? "''" : String($0) }.joined() + "'"
+    case (.null, _): "NULL"
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import SyncEngine
+import Synchronization
+
+/// The right to run on one table: a locked byte of a file beside the database, one byte for each table name.
+///
+/// The kernel ends the lock with the process, however it ends. The file stays: removing it would let two processes
+/// lock two files of the same name.
+final class TableLease: Lease {
+  private let file: Mutex<Int32?>
+
+  private init(_ file: Int32?) { self.file = Mutex(file) }
+
+  deinit { end() }
+
+  func end() {
+    let file = file.withLock { file in
+      defer { file = nil }
+      return file
+    }
+    if let file { Platform.close(file) }
+  }
+
+  static func acquire(path: String, table: String, wait: Duration) async throws -> TableLease {
+    // A database in memory is one process's own, and its store runs one thing at a time.
+    guard path != ":memory:" else { return TableLease(nil) }
+    let lockPath = Platform.realPath(path) + "-syncd-lock"
+    guard let file = Platform.openLockFile(lockPath) else {
+      throw StoreError("the lock file \(lockPath) cannot be opened: \(Platform.lastError)")
+    }
+    let lease = TableLease(file)
+    let deadline = ContinuousClock.now + wait
+    while true {
+      switch Platform.lock(file, byte: byte(of: table)) {
+      case .locked: return lease
+      case .failed: throw StoreError("the lock file \(lockPath) cannot be locked: \(Platform.lastError)")
+      case .held: break
+      }
+      if ContinuousClock.now >= deadline { throw LeaseTimeout(table: table, wait: wait) }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  /// FNV-1a of the name in lower case (SQLite's table names have no case), in 62 bits. Two tables on one byte would
+  /// only wait for each other.
+  private static func byte(of table: String) -> Int64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in table.lowercased().utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return Int64(hash >> 2)
+  }
+}

@@ -1,0 +1,74 @@
+import SyncEngine
+
+/// The SQL of an upsert.
+///
+/// ```sql
+/// INSERT INTO "book" ("id", "title") VALUES (?1, ?2)
+/// ON CONFLICT ("id") DO UPDATE SET "title" = excluded."title"
+/// WHERE ("title") IS NOT (excluded."title")
+/// ```
+///
+/// The condition passes over rows that would not change: no write, no trigger (sqlite.org/lang_upsert.html).
+struct UpsertStatements {
+  let schema: TableSchema
+  /// For records that have every column.
+  let full: String
+  /// For a partial record whose row may be new: a missing column keeps its value, or takes its default. The last
+  /// parameters are bit masks of the columns that are there, 62 to a parameter.
+  let partial: String
+  /// For a partial record without a required column: only a row that exists can take it.
+  let update: String
+  let exists: String
+  /// Per synced column: whether it holds its value in text form.
+  let asText: [Bool]
+
+  static let bitsPerMask = 62
+
+  init(_ schema: TableSchema, _ difference: TableDifference) {
+    self.schema = schema
+    let columns = schema.synced
+    let count = columns.count
+    let names = columns.map { quoted($0.name) }
+    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
+    let remote = columns.indices.filter { columns[$0].role != .key }
+    asText = columns.map { difference.asText.contains($0.name) }
+
+    func isPresent(_ column: Int) -> String {
+      "?\(count + 1 + column / Self.bitsPerMask) & \(1 << (column % Self.bitsPerMask))"
+    }
+    func compared(_ column: Int) -> String {
+      difference.collated.contains(columns[column].name) ? "\(names[column]) COLLATE BINARY" : names[column]
+    }
+    let table = quoted(schema.name)
+    let insert = "INSERT INTO \(table) (\(names.joined(separator: ", ")))"
+    let conflict = "ON CONFLICT (\(keys)) DO"
+
+    func statement(values: [String], new: (Int) -> String) -> String {
+      let head = "\(insert) VALUES (\(values.joined(separator: ", "))) \(conflict)"
+      if remote.isEmpty { return "\(head) NOTHING" }
+      let sets = remote.map { "\(names[$0]) = \(new($0))" }.joined(separator: ", ")
+      let before = remote.map(compared).joined(separator: ", ")
+      let after = remote.map(new).joined(separator: ", ")
+      return "\(head) UPDATE SET \(sets) WHERE (\(before)) IS NOT (\(after))"
+    }
+
+    full = statement(values: columns.indices.map { "?\($0 + 1)" }, new: { "excluded.\(names[$0])" })
+    partial = statement(
+      values: columns.indices.map { column in
+        guard columns[column].role != .key else { return "?\(column + 1)" }
+        let value = columns[column].defaultValue.map { TableDefinition.literal($0, columns[column].type) } ?? "NULL"
+        return "CASE WHEN \(isPresent(column)) THEN ?\(column + 1) ELSE \(value) END"
+      },
+      new: { "CASE WHEN \(isPresent($0)) THEN excluded.\(names[$0]) ELSE \(table).\(names[$0]) END" })
+
+    let matches = columns.indices.filter { columns[$0].role == .key }.map { "\(names[$0]) = ?\($0 + 1)" }
+      .joined(separator: " AND ")
+    func kept(_ column: Int) -> String { "CASE WHEN \(isPresent(column)) THEN ?\(column + 1) ELSE \(names[column]) END" }
+    let sets = remote.map { "\(names[$0]) = \(kept($0))" }.joined(separator: ", ")
+    update =
+      remote.isEmpty
+      ? ""
+      : "UPDATE \(table) SET \(sets) WHERE \(matches) AND (\(remote.map(compared).joined(separator: ", "))) IS NOT (\(remote.map(kept).joined(separator: ", ")))"
+    exists = "SELECT 1 FROM \(table) WHERE \(matches)"
+  }
+}

@@ -1,0 +1,122 @@
+/// The commands and their options, in one place: parsing and help both read it.
+enum CommandName: String, CaseIterable {
+  case once, watch, check, status, schema
+
+  var summary: String {
+    switch self {
+    case .once: "sync now, all entities or those named"
+    case .watch: "sync on an interval until stopped"
+    case .check: "declarations, configuration, store and one page of each source"
+    case .status: "last runs, rows, age, errors"
+    case .schema: "the SQL of the tables"
+    }
+  }
+
+  var discussion: String {
+    switch self {
+    case .once:
+      """
+      Fetches every page of each entity, then writes the rows in one transaction per entity. Parents come before
+      their children. Where one entity fails, the others are synced all the same.
+      """
+    case .watch:
+      """
+      Runs each entity at once and then on its interval. Runs of one entity never overlap, and runs that were missed
+      are not made up for. SIGTERM, SIGINT and SIGHUP end it with status 0; what is under way is given up, and the
+      store stays as it was.
+      """
+    case .check:
+      "Writes nothing. Says which columns no record of the first page had a value for."
+    case .status:
+      "Reads the store only; no source is asked."
+    case .schema:
+      "Needs no store: it prints what a first run would create."
+    }
+  }
+
+  var takesEntities: Bool { self != .status }
+
+  var options: [CommandOption] {
+    switch self {
+    case .once: [.config, .store, .wait, .logFormat, .quiet, .help]
+    case .watch: [.config, .store, .interval, .wait, .logFormat, .quiet, .help]
+    case .check: [.config, .store, .help]
+    case .status: [.config, .store, .logFormat, .help]
+    case .schema: [.config, .store, .help]
+    }
+  }
+}
+
+enum CommandOption: String, CaseIterable {
+  case config = "--config"
+  case store = "--store"
+  case interval = "--interval"
+  case wait = "--wait"
+  case logFormat = "--log-format"
+  case quiet = "--quiet"
+  case help = "--help"
+  case version = "--version"
+
+  /// What stands behind the option; nil for a flag.
+  var value: String? {
+    switch self {
+    case .config: "FILE"
+    case .store: "LOCATION"
+    case .interval, .wait: "DURATION"
+    case .logFormat: "text|json"
+    case .quiet, .help, .version: nil
+    }
+  }
+
+  var summary: String {
+    switch self {
+    case .config: "configuration file (default: \(Configuration.defaultPath), if it is there)"
+    case .store: "where the rows are kept: a path, or scheme:… of a linked store"
+    case .interval: "time from one run's start to the next one's, such as 30s, 5m or 1h (default: 5m)"
+    case .wait: "how long to wait for another run of the same entity (default: 60s)"
+    case .logFormat: "one line for people, or one JSON object, for each run"
+    case .quiet: "no progress, and a line only for what went wrong"
+    case .help: "this text"
+    case .version: "the version"
+    }
+  }
+}
+
+enum Help {
+  static func text(for command: CommandName?) -> String {
+    guard let command else {
+      let commands = CommandName.allCases.map { row($0.rawValue + ($0.takesEntities ? " [ENTITY …]" : ""), $0.summary) }
+      return """
+        Syncs REST APIs into a database: fetches every page, upserts by primary key, and deletes only what a provably
+        complete walk did not see.
+
+        USAGE: \(programName) COMMAND [OPTIONS]
+
+        COMMANDS:
+        \(commands.joined(separator: "\n"))
+
+        OPTIONS:
+        \(row("--help", "this text, or that of a command: \(programName) once --help"))
+        \(row("--version", "the version"))
+
+        EXIT STATUS: 0 done, 1 a sync failed, 2 usage, configuration or declaration, 3 a deletion guard refused,
+        4 another run holds the entity, 128 + n ended by signal n (watch ends with 0)
+        """
+    }
+    let options = command.options.map { row($0.rawValue + ($0.value.map { " \($0)" } ?? ""), $0.summary) }
+    return """
+      \(command.summary.prefix(1).uppercased())\(command.summary.dropFirst()).
+
+      USAGE: \(programName) \(command.rawValue)\(command.takesEntities ? " [ENTITY …]" : "") [OPTIONS]
+
+      \(command.discussion)
+
+      OPTIONS:
+      \(options.joined(separator: "\n"))
+      """
+  }
+
+  private static func row(_ left: String, _ right: String) -> String {
+    "  " + left + String(repeating: " ", count: max(1, 24 - left.count)) + right
+  }
+}

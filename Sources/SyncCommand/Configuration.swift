@@ -1,0 +1,176 @@
+import FoundationEssentials
+import SyncEngine
+
+/// The effective configuration: the file, then `SYNCD_…` variables, then options.
+///
+/// ```
+/// {
+///   "store": "books.sqlite",              // a path, relative to the working directory, or scheme:…
+///   "interval": "5m",                     // of watch
+///   "wait": "60s",                        // for another run of the same entity
+///   "apis": { "library": { "url": "http://127.0.0.1:8099/" } },
+///   "entities": { "book": { "every": "30s", "enabled": true } }
+/// }
+/// ```
+struct Configuration {
+  static let defaultPath = "Config/syncd.json"
+
+  var store = "syncd.sqlite"
+  var interval = Duration.seconds(300)
+  var wait = Duration.seconds(60)
+  var urls: [String: String] = [:]
+  var every: [String: Duration] = [:]
+  var disabled: Set<String> = []
+  var logFormat = LogFormat.text
+  var isQuiet = false
+  private(set) var warnings: [String] = []
+
+  enum LogFormat: String { case text, json }
+
+  /// - Parameters:
+  ///   - entities: names that the file may speak of.
+  ///   - apis: names that the file and the variables may speak of.
+  /// - Throws: `UsageError` for everything that is not understood.
+  init(
+    _ invocation: Invocation, environment: [String: String], entities: [String], apis: [String], ownVariables: [String]
+  ) throws {
+    let path = invocation[.config] ?? environment["SYNCD_CONFIG"]
+    if let content = try Self.read(path ?? Self.defaultPath, mustExist: path != nil) {
+      try apply(content, file: path ?? Self.defaultPath, entities: entities, apis: apis)
+    }
+    try apply(environment, apis: apis, ownVariables: ownVariables)
+    if let value = invocation[.store] { store = value }
+    if let value = invocation[.interval] { interval = try Self.duration(value, of: "--interval") }
+    if let value = invocation[.wait] { wait = try Self.duration(value, of: "--wait") }
+    if let value = invocation[.logFormat] { logFormat = try Self.logFormat(value, of: "--log-format") }
+    isQuiet = invocation[.quiet] != nil
+  }
+
+  // MARK: The file
+
+  private static func read(_ path: String, mustExist: Bool) throws -> Data? {
+    do { return try Data(contentsOf: URL(filePath: path)) } catch {
+      if !mustExist, !FileManager.default.fileExists(atPath: path) { return nil }
+      throw UsageError("the configuration file \(path) cannot be read")
+    }
+  }
+
+  /// Any JSON value, so that an unknown key can be named.
+  private enum Value: Decodable {
+    case object([String: Value])
+    case string(String)
+    case bool(Bool)
+    case other(String)
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let value = try? container.decode(Bool.self) {
+        self = .bool(value)
+      } else if let value = try? container.decode(String.self) {
+        self = .string(value)
+      } else if let value = try? container.decode([String: Value].self) {
+        self = .object(value)
+      } else if container.decodeNil() {
+        self = .other("null")
+      } else if let value = try? container.decode(Double.self) {
+        self = .other("the number \(value)")
+      } else {
+        self = .other("a list")
+      }
+    }
+  }
+
+  private mutating func apply(_ content: Data, file: String, entities: [String], apis: [String]) throws {
+    let decoder = JSONDecoder()
+    decoder.allowsJSON5 = true
+    let root: Value
+    do { root = try decoder.decode(Value.self, from: content) } catch {
+      throw UsageError("the configuration file \(file) is not JSON (comments are allowed): \(Self.reason(error))")
+    }
+
+    func object(_ value: Value, _ place: String, keys: [String]?) throws -> [String: Value] {
+      guard case .object(let members) = value else { throw UsageError("\(file): \(place) has to be an object") }
+      if let keys {
+        for key in members.keys.sorted() where !keys.contains(key) {
+          throw UsageError(
+            "\(file): \(place) has an unknown key \"\(key)\"\(hint(key, among: keys)); there are \(keys.joined(separator: ", "))")
+        }
+      }
+      return members
+    }
+    func string(_ value: Value, _ place: String) throws -> String {
+      guard case .string(let text) = value else { throw UsageError("\(file): \(place) has to be a text") }
+      return text
+    }
+
+    let members = try object(root, "the file", keys: ["store", "interval", "wait", "apis", "entities"])
+    if let value = members["store"] { store = try string(value, "\"store\"") }
+    if let value = members["interval"] { interval = try Self.duration(try string(value, "\"interval\""), of: "\(file): \"interval\"") }
+    if let value = members["wait"] { wait = try Self.duration(try string(value, "\"wait\""), of: "\(file): \"wait\"") }
+    if let value = members["apis"] {
+      for (name, value) in try object(value, "\"apis\"", keys: apis) {
+        let place = "\"apis\", \"\(name)\""
+        if let url = try object(value, place, keys: ["url"])["url"] { urls[name] = try string(url, "\(place), \"url\"") }
+      }
+    }
+    if let value = members["entities"] {
+      for (name, value) in try object(value, "\"entities\"", keys: entities) {
+        let place = "\"entities\", \"\(name)\""
+        let members = try object(value, place, keys: ["every", "enabled"])
+        if let value = members["every"] {
+          every[name] = try Self.duration(try string(value, "\(place), \"every\""), of: "\(file): \(place), \"every\"")
+        }
+        if let value = members["enabled"] {
+          guard case .bool(let isEnabled) = value else { throw UsageError("\(file): \(place), \"enabled\" has to be true or false") }
+          if !isEnabled { disabled.insert(name) }
+        }
+      }
+    }
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    guard case DecodingError.dataCorrupted(let context) = error else { return "\(error)" }
+    return context.underlyingError.map { "\($0)" } ?? context.debugDescription
+  }
+
+  // MARK: Variables
+
+  private mutating func apply(_ environment: [String: String], apis: [String], ownVariables: [String]) throws {
+    let urlNames = Dictionary(apis.map { ("SYNCD_API_\(Self.variable($0))_URL", $0) }, uniquingKeysWith: { first, _ in first })
+    let known = ["SYNCD_CONFIG", "SYNCD_STORE", "SYNCD_INTERVAL", "SYNCD_WAIT", "SYNCD_LOG_FORMAT"] + urlNames.keys.sorted()
+    for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("SYNCD_") {
+      switch name {
+      case "SYNCD_CONFIG": break
+      case "SYNCD_STORE": store = value
+      case "SYNCD_INTERVAL": interval = try Self.duration(value, of: name)
+      case "SYNCD_WAIT": wait = try Self.duration(value, of: name)
+      case "SYNCD_LOG_FORMAT": logFormat = try Self.logFormat(value, of: name)
+      default:
+        if let api = urlNames[name] {
+          urls[api] = value
+        } else if !ownVariables.contains(name) {
+          warnings.append("the variable \(name) is not known\(hint(name, among: known))")
+        }
+      }
+    }
+  }
+
+  /// `open-library` → `OPEN_LIBRARY`
+  private static func variable(_ name: String) -> String {
+    String(name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+  }
+
+  private static func duration(_ text: String, of place: String) throws -> Duration {
+    guard let duration = Duration(text: text) else {
+      throw UsageError("\(place) is \"\(text)\", which is no duration; write 200ms, 30s, 5m, 1h or 1d")
+    }
+    return duration
+  }
+
+  private static func logFormat(_ text: String, of place: String) throws -> LogFormat {
+    guard let format = LogFormat(rawValue: text) else {
+      throw UsageError("\(place) is \"\(text)\"; it has to be text or json")
+    }
+    return format
+  }
+}

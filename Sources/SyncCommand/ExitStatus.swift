@@ -1,0 +1,31 @@
+/// What a command's exit status tells a script.
+enum ExitStatus: Equatable {
+  /// 0
+  case done
+  /// 1: a sync failed.
+  case failed
+  /// 2: usage, configuration or declaration; nothing was asked or written.
+  case usage
+  /// 3: a guard refused; nothing was lost, a person decides.
+  case refused
+  /// 4: another run holds the entity.
+  case busy
+  /// 128 + the signal's number.
+  case signal(Int32)
+
+  var rawValue: Int32 {
+    switch self {
+    case .done: 0
+    case .failed: 1
+    case .usage: 2
+    case .refused: 3
+    case .busy: 4
+    case .signal(let number): 128 + number
+    }
+  }
+
+  /// The status of several runs: the first of 1, 3 and 4 that any ended with.
+  static func of(_ statuses: [ExitStatus]) -> ExitStatus {
+    [.failed, .refused, .busy].first { statuses.contains($0) } ?? .done
+  }
+}

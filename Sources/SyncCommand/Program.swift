@@ -1,0 +1,73 @@
+import SyncEngine
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A checked program: its configuration, store and engine, and the entities that this call is about.
+struct Program: Sendable {
+  let configuration: Configuration
+  let store: any Store
+  let engine: Engine
+  let entities: [any Entity.Type]
+  let console: Console
+
+  /// - Throws: `UsageError`, `DeclarationError` or `StoreError`, before any request.
+  init(
+    entities all: [any Entity.Type], stores: [any Store.Type], invocation: Invocation, ownVariables: [String],
+    console: Console
+  ) throws {
+    let names = all.map { $0.table }
+    let apis = all.reduce(into: [String]()) { if !$0.contains($1.source.api.name) { $0.append($1.source.api.name) } }
+    configuration = try Configuration(
+      invocation, environment: Self.environment(), entities: names, apis: apis, ownVariables: ownVariables)
+    for warning in configuration.warnings { console.complain("warning: \(warning)") }
+    store = try Self.open(configuration.store, stores)
+    engine = Engine(store: store, options: Engine.Options(urls: configuration.urls, wait: configuration.wait))
+    self.console = console
+
+    for name in invocation.entities where !names.contains(name) {
+      throw UsageError("there is no entity \"\(name)\"\(hint(name, among: names)); there are \(names.joined(separator: ", "))")
+    }
+    let disabled = configuration.disabled
+    let chosen = all.filter { entity in
+      invocation.entities.isEmpty ? !disabled.contains(entity.table) : invocation.entities.contains(entity.table)
+    }
+    self.entities = Engine.parentsFirst(chosen)
+    try engine.prepare(all, needingSecrets: Self.needsSecrets(invocation) ? chosen : [])
+    if chosen.isEmpty { throw UsageError("every entity is disabled in the configuration") }
+  }
+
+  private static func needsSecrets(_ invocation: Invocation) -> Bool {
+    switch invocation.action {
+    case .command(.status), .command(.schema): false
+    default: true
+    }
+  }
+
+  /// The store that takes the location: by its scheme, or for a plain path the one that takes paths.
+  private static func open(_ location: String, _ stores: [any Store.Type]) throws -> any Store {
+    let head = location.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+    let hasScheme = head.count > 1 && location.dropFirst(head.count).hasPrefix(":")
+    let scheme = hasScheme ? head.lowercased() : ""
+    guard let store = stores.first(where: { $0.schemes.contains(scheme) }) else {
+      let linked = stores.flatMap { $0.schemes }.map { $0.isEmpty ? "a path" : "\($0):…" }
+      throw UsageError(
+        "no linked store opens \(hasScheme ? "\(scheme):…" : "a path"); this program links \(linked.joined(separator: ", "))")
+    }
+    return try store.open(location)
+  }
+
+  private static func environment() -> [String: String] {
+    var variables: [String: String] = [:]
+    var entry = environ
+    while let text = entry.pointee {
+      let parts = String(cString: text).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
+      entry += 1
+    }
+    return variables
+  }
+}

@@ -1,0 +1,18 @@
+import SyncEngine
+
+/// `schema`: the statements that create the tables.
+struct SchemaCommand {
+  private let program: Program
+
+  init(_ program: Program) { self.program = program }
+
+  func run() -> ExitStatus {
+    for entity in program.entities {
+      do { program.console.write(try program.engine.definition(of: entity) + ";") } catch {
+        program.console.complain("\(error)")
+        return .usage
+      }
+    }
+    return .done
+  }
+}

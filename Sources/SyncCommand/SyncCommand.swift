@@ -1,0 +1,90 @@
+import SyncEngine
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// A program that syncs: its entities and stores, with the whole command line around them.
+///
+/// ```swift
+/// @main
+/// struct Main: SyncCommand {
+///   static let entities: [any Entity.Type] = [Book.self]
+///   static let stores: [any Store.Type] = [SQLite.self]
+/// }
+/// // $ main once
+/// // book: 5 records, 5 inserted, 0 updated, 0 unchanged, 0 deleted (1 page, 0.02 s)
+/// ```
+public protocol SyncCommand {
+  /// What can be synced.
+  static var entities: [any Entity.Type] { get }
+  /// Where it can be kept. A program links the database libraries of the stores that it names, and no others.
+  static var stores: [any Store.Type] { get }
+  /// What `--version` says.
+  static var version: String { get }
+  /// Variables of the program's own that begin with `SYNCD_`, so that they are not warned about.
+  static var ownVariables: [String] { get }
+}
+
+extension SyncCommand {
+  public static var version: String { syncdVersion }
+  public static var ownVariables: [String] { [] }
+
+  public static func main() async {
+    let status = await run(Array(CommandLine.arguments.dropFirst()))
+    exit(status.rawValue)
+  }
+
+  /// Runs the command line and returns the exit status.
+  static func run(_ arguments: [String]) async -> ExitStatus {
+    let console = Console()
+    do {
+      let invocation = try Invocation(parsing: arguments)
+      switch invocation.action {
+      case .help(let command):
+        console.write(Help.text(for: command))
+        return .done
+      case .version:
+        console.write("\(programName) \(version)")
+        return .done
+      case .command(let command):
+        let program = try Program(
+          entities: entities, stores: stores, invocation: invocation, ownVariables: ownVariables, console: console)
+        return await Self.run(command, program)
+      }
+    } catch let error as UsageError {
+      console.complain("\(error.description)\nSee '\(programName) --help'.")
+      return .usage
+    } catch {
+      console.complain("\(error)")
+      return .usage
+    }
+  }
+
+  private static func run(_ command: CommandName, _ program: Program) async -> ExitStatus {
+    let isService = command == .watch
+    let task = Task { () -> ExitStatus in
+      switch command {
+      case .once: await OnceCommand(program).run()
+      case .watch: await WatchCommand(program).run()
+      case .check: await CheckCommand(program).run()
+      case .status: await StatusCommand(program).run()
+      case .schema: SchemaCommand(program).run()
+      }
+    }
+    let signals = SignalTrap { task.cancel() }
+    let status = await task.value
+    await program.store.close()
+    guard let signal = signals.received else { return status }
+    // A service was told to stop, and did. A command that was stopped did not do its work.
+    return isService ? .done : .signal(signal)
+  }
+}
+
+/// The version of the engine and its command line.
+public let syncdVersion = "0.1.0"
+
+/// The name that the program was called by.
+let programName = CommandLine.arguments.first.map { String($0.split(separator: "/").last ?? "syncd") } ?? "syncd"

@@ -1,0 +1,40 @@
+import HTTP
+
+/// What several entities of one service share: address, authentication, rate, limits.
+///
+/// ```swift
+/// extension API {
+///   static let shop = API("shop", url: "https://api.shop.example/v2/", auth: .bearer(.environment("SHOP_TOKEN")))
+/// }
+/// ```
+///
+/// The configuration can replace the URL by the API's name (`"apis": {"shop": {"url": …}}`), so that the same
+/// entities run against a test server.
+public struct API: Sendable {
+  public let name: String
+  /// The address that entities' paths are appended to; its own path is kept.
+  public var url: String
+  public var auth: [Authentication]
+  public var headers: HTTPHeaders
+  public var rate: Rate?
+  public var retry: RetryPolicy
+  public var limits: HTTPLimits
+  /// Origins besides the API's own that redirects and next links may lead to. They are asked without credentials.
+  public var foreignOrigins: [String]
+
+  /// A bound on requests, shared by all entities of the API.
+  public struct Rate: Sendable, Hashable {
+    /// Time from one request's start to the next one's.
+    var interval: Duration
+    public static func perSecond(_ count: Int) -> Rate { Rate(interval: .seconds(1) / max(1, count)) }
+    public static func perMinute(_ count: Int) -> Rate { Rate(interval: .seconds(60) / max(1, count)) }
+  }
+
+  public init(
+    _ name: String, url: String, auth: Authentication..., headers: HTTPHeaders = [:], rate: Rate? = nil,
+    retry: RetryPolicy = RetryPolicy(), limits: HTTPLimits = HTTPLimits(), foreignOrigins: [String] = []
+  ) {
+    (self.name, self.url, self.auth, self.headers, self.rate) = (name, url, auth, headers, rate)
+    (self.retry, self.limits, self.foreignOrigins) = (retry, limits, foreignOrigins)
+  }
+}

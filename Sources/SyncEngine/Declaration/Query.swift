@@ -1,0 +1,51 @@
+/// The query parameters of a source: a literal, or a typed ``QueryModel``.
+public struct Query: Sendable, ExpressibleByDictionaryLiteral {
+  let items: [(name: String, value: String)]
+
+  public init(dictionaryLiteral elements: (String, String)...) { items = elements.map { ($0.0, $0.1) } }
+
+  private init(items: [(name: String, value: String)]) { self.items = items }
+
+  public static func model<Model: QueryModel>(_ model: Model) -> Query {
+    Query(items: Model.parameters.compactMap { parameter in parameter.item(model) })
+  }
+}
+
+/// A typed request: properties become query parameters. Nil is left out.
+///
+/// ```swift
+/// struct ArticleQuery: QueryModel {
+///   var query = "swift"
+///   var from: Date?
+///   static var parameters: [Parameter<ArticleQuery>] {
+///     Parameter(\.query, "q")
+///     Parameter(\.from, "begin_date", .pattern("yyyyMMdd"))
+///   }
+/// }
+/// // ?q=swift&begin_date=20260101
+/// ```
+public protocol QueryModel: Sendable {
+  @ParametersBuilder<Self> static var parameters: [Parameter<Self>] { get }
+}
+
+/// One query parameter of a ``QueryModel``.
+public struct Parameter<Model>: Sendable {
+  let item: @Sendable (Model) -> (name: String, value: String)?
+
+  /// - Parameters:
+  ///   - name: the parameter's name; the property's name in snake case by default.
+  ///   - format: how the value is written: for a date RFC 3339 by default.
+  public init<V: ColumnValue>(
+    _ keyPath: any KeyPath<Model, V> & Sendable, _ name: String? = nil, _ format: Format<V.Base> = .natural
+  ) {
+    let name = name ?? propertyName(of: keyPath).map(snakeCased) ?? ""
+    let writing = (format.reading ?? V.reading).writing
+    item = { model in writing(model[keyPath: keyPath].stored).map { (name, $0) } }
+  }
+}
+
+@resultBuilder
+public enum ParametersBuilder<Model> {
+  public static func buildExpression(_ parameter: Parameter<Model>) -> Parameter<Model> { parameter }
+  public static func buildBlock(_ parameters: Parameter<Model>...) -> [Parameter<Model>] { parameters }
+}

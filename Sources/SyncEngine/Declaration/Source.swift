@@ -1,0 +1,82 @@
+/// The request side of an entity: what to ask and where in the answer the records are.
+///
+/// ```swift
+/// Source(.marvel, "characters", rows: "data.results",
+///        paging: .offset("offset", limit: "limit", size: 100, total: "data.total"))
+/// // GET https://gateway.marvel.com/v1/public/characters?offset=0&limit=100 …
+/// ```
+public struct Source: Sendable {
+  public var api: API
+  public var path: String
+  public var query: Query
+  public var headers: [String: String]
+  public var rows: Rows
+  public var paging: Paging
+  public var maxPages: Int
+  public var parents: Parents?
+  public var badRecords: BadRecords
+
+  /// - Parameters:
+  ///   - path: appended to the API's URL. `{parent.column}` is filled from the parents' rows, percent-encoded.
+  ///   - query: parameters of every page.
+  ///   - headers: header fields of every request, besides the API's.
+  ///   - rows: where in the answer the records are.
+  ///   - paging: how one page leads to the next. ``Paging/none`` says that one answer is all.
+  ///   - maxPages: a net for sources without an end: the run fails when more are pending.
+  ///   - parents: the entity whose rows this one is asked for, one walk each.
+  ///   - badRecords: what a record that does not fit does to the run.
+  public init(
+    _ api: API, _ path: String, query: Query = [:], headers: [String: String] = [:], rows: Rows = .list(.root),
+    paging: Paging, maxPages: Int = 10_000, parents: Parents? = nil, badRecords: BadRecords = .fail
+  ) {
+    (self.api, self.path, self.query, self.headers, self.rows) = (api, path, query, headers, rows)
+    (self.paging, self.maxPages, self.parents, self.badRecords) = (paging, maxPages, parents, badRecords)
+  }
+}
+
+/// Where in an answer the records are, and in which shape. A string literal is the path of a list.
+public struct Rows: Sendable, ExpressibleByStringLiteral {
+  enum Shape: Sendable { case list, object, listOrObject, byKey }
+
+  let path: JSONPath
+  let shape: Shape
+  var isNullEmpty = false
+
+  /// A list of records; ``JSONPath/root`` where the whole answer is the list.
+  public static func list(_ path: JSONPath) -> Rows { Rows(path: path, shape: .list) }
+  /// One record.
+  public static func object(_ path: JSONPath) -> Rows { Rows(path: path, shape: .object) }
+  /// A list, or the bare record in place of a list of one.
+  public static func listOrObject(_ path: JSONPath) -> Rows { Rows(path: path, shape: .listOrObject) }
+  /// An object whose member values are the records; fields read the member's key as `@key`.
+  public static func byKey(_ path: JSONPath) -> Rows { Rows(path: path, shape: .byKey) }
+
+  /// Takes `null` for an empty list. Without it, null fails the run.
+  public var nullIsEmpty: Rows {
+    var copy = self
+    copy.isNullEmpty = true
+    return copy
+  }
+
+  init(path: JSONPath, shape: Shape) { (self.path, self.shape) = (path, shape) }
+  public init(stringLiteral value: String) { self = .list(JSONPath(stringLiteral: value)) }
+}
+
+/// What a record that does not fit its mapping does to the run.
+public struct BadRecords: Sendable, Hashable {
+  let quarantineLimit: Int?
+
+  /// The run fails, after the whole walk was checked, and nothing is written.
+  public static let fail = BadRecords(quarantineLimit: nil)
+  /// Bad records go to `syncd_rejects` and are left out; the run deletes nothing. More than `limit` fail the run.
+  public static func quarantine(atMost limit: Int) -> BadRecords { BadRecords(quarantineLimit: limit) }
+}
+
+/// The rows that an entity's requests are made for: one walk over the pages for each.
+public struct Parents: Sendable {
+  let entity: any Entity.Type
+
+  /// All rows of the parent's table, as they stand when the run begins. The columns of `{parent.…}` and
+  /// `@parent.…` are theirs.
+  public init(_ entity: any Entity.Type) { self.entity = entity }
+}

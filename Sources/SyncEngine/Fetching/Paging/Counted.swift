@@ -1,0 +1,141 @@
+extension Paging {
+  /// A query parameter says how many records to pass over.
+  ///
+  /// The walk ends at an empty page, at a short page, when the total is reached, or at a page without a new key.
+  /// Where deletion is declared and no total is, one more page is asked for behind a short one, since a server may
+  /// give fewer records than asked for.
+  ///
+  /// - Parameters:
+  ///   - limit: the parameter for the page size; nil if the server has a fixed one.
+  ///   - size: records per page.
+  ///   - start: the first page's offset.
+  ///   - total: the number of all records, in the body.
+  public static func offset(
+    _ parameter: String, limit: String? = nil, size: Int, start: Int = 0, total: JSONPath? = nil
+  ) -> Paging {
+    Paging(
+      makePager: { asksForEnd in
+        Counted(
+          style: .offset(parameter), first: start, size: size, sizeParameter: limit, total: total, pages: nil,
+          endStatus: [], asksForEnd: asksForEnd)
+      },
+      paths: total.map { [$0] } ?? [],
+      description: "offset \(parameter) \(limit ?? "") \(size) \(start) \(total?.description ?? "")")
+  }
+
+  /// A query parameter holds the page's number.
+  ///
+  /// The walk ends as with ``offset(_:limit:size:start:total:)``, and at a declared status on any page but the first.
+  ///
+  /// - Parameters:
+  ///   - first: the first page's number.
+  ///   - size: records per page; nil where it is not known, so that only an empty page, a total or a page without a
+  ///     new key ends the walk.
+  ///   - sizeParameter: the parameter for the page size.
+  ///   - total: the number of all records, in the body.
+  ///   - pages: the number of all pages, in the body.
+  ///   - endStatus: statuses that a page behind the last one is answered with, such as 404.
+  public static func page(
+    _ parameter: String, from first: Int = 1, size: Int? = nil, sizeParameter: String? = nil, total: JSONPath? = nil,
+    pages: JSONPath? = nil, endStatus: Set<Int> = []
+  ) -> Paging {
+    Paging(
+      makePager: { asksForEnd in
+        Counted(
+          style: .page(parameter), first: first, size: size, sizeParameter: sizeParameter, total: total, pages: pages,
+          endStatus: endStatus, asksForEnd: asksForEnd)
+      },
+      paths: [total, pages].compactMap { $0 },
+      description:
+        "page \(parameter) \(first) \(size ?? 0) \(sizeParameter ?? "") \(total?.description ?? "") \(pages?.description ?? "")")
+  }
+}
+
+/// Pages that the client counts: by their number, or by the records before them.
+struct Counted: Pager {
+  enum Style: Sendable { case offset(String), page(String) }
+
+  let style: Style
+  let first: Int
+  let size: Int?
+  let sizeParameter: String?
+  let total: JSONPath?
+  let pages: JSONPath?
+  let endStatus: Set<Int>
+  /// Whether a short page is followed by one more request, because a deletion wants proof of the end.
+  let asksForEnd: Bool
+
+  private var recordsSeen = 0
+  private var newKeysSeen = 0
+  private var pagesSeen = 0
+  private var firstTotal: Int?
+  private var totalDoubt: String?
+  private var endStatusSeen = 0
+
+  init(
+    style: Style, first: Int, size: Int?, sizeParameter: String?, total: JSONPath?, pages: JSONPath?,
+    endStatus: Set<Int>, asksForEnd: Bool
+  ) {
+    (self.style, self.first, self.size, self.sizeParameter) = (style, first, size, sizeParameter)
+    (self.total, self.pages, self.endStatus, self.asksForEnd) = (total, pages, endStatus, asksForEnd)
+  }
+
+  var needsRecords: Bool { true }
+  var mayShift: Bool { true }
+  func isEnd(status: Int) -> Bool { endStatus.contains(status) }
+  func firstRequest() -> PageRequest { request() }
+
+  private func request() -> PageRequest {
+    var items: [PageRequest.Item] =
+      switch style {
+      case .offset(let name): [.init(name, "\(first + recordsSeen)")]
+      case .page(let name): [.init(name, "\(first + pagesSeen)")]
+      }
+    if let sizeParameter, let size { items.append(.init(sizeParameter, "\(size)")) }
+    return .items(items)
+  }
+
+  mutating func decide(after page: Page) throws -> PageDecision {
+    if page.root == nil {
+      // An end status. Asked twice it is proof, unless a total says otherwise.
+      if let firstTotal, recordsSeen < firstTotal {
+        return .end(.unproven("status \(page.status) came after \(recordsSeen) of \(firstTotal) records"))
+      }
+      endStatusSeen += 1
+      if asksForEnd && endStatusSeen < 2 { return .next(request()) }
+      return .end(endStatusSeen >= 2 ? .proven : .unproven("status \(page.status) ended the pages"))
+    }
+    if endStatusSeen > 0 { return .end(.unproven("the page behind the last one was answered differently when asked again")) }
+
+    recordsSeen += page.recordCount
+    newKeysSeen += page.newKeyCount
+    pagesSeen += 1
+
+    if let total, let count = try page.count(at: total) {
+      if let firstTotal, firstTotal != count { totalDoubt = "the total changed from \(firstTotal) to \(count) during the walk" }
+      firstTotal = firstTotal ?? count
+      if page.recordCount > 0 && recordsSeen >= count { return .end(end(total: count)) }
+    }
+    if let pages, let count = try page.count(at: pages), pagesSeen >= count, page.recordCount > 0 {
+      // The number of pages is a total in other units.
+      return .end(firstTotal == nil ? totalDoubt.map(PageEnd.unproven) ?? .proven : end(total: firstTotal ?? 0))
+    }
+    if page.recordCount == 0 {
+      if let firstTotal, recordsSeen != firstTotal { return .end(end(total: firstTotal)) }
+      return .end(totalDoubt.map(PageEnd.unproven) ?? .proven)
+    }
+    if page.newKeyCount == 0 {
+      return .end(.unproven("page \(page.number) brought no new key, which may be the end or a fault of the source"))
+    }
+    if let size, page.recordCount < size, firstTotal == nil, pages == nil, !asksForEnd {
+      return .end(.unproven("the last page was short, and no empty one was asked for"))
+    }
+    return .next(request())
+  }
+
+  private func end(total: Int) -> PageEnd {
+    if let totalDoubt { return .unproven(totalDoubt) }
+    return recordsSeen == total
+      ? .proven : .unproven("the source counts \(total) records, but \(recordsSeen) came")
+  }
+}

@@ -1,0 +1,88 @@
+extension Paging {
+  /// The Link header names the next page with `rel="next"` (RFC 8288), as GitHub does. Its absence ends the walk and
+  /// proves that it is complete.
+  public static var linkHeader: Paging {
+    Paging(makePager: { _ in LinkHeader() }, paths: [], description: "link header")
+  }
+}
+
+struct LinkHeader: Pager {
+  func firstRequest() -> PageRequest { .items([]) }
+
+  func decide(after page: Page) throws -> PageDecision {
+    guard let field = page.headers["Link"] else { return .end(.proven) }
+    guard let links = WebLink.parse(field) else {
+      throw PagingError("the Link header cannot be read: \(field.prefix(200))")
+    }
+    // A relation type compares without case (RFC 8288 §2.1.1); a link with `anchor` is about another resource.
+    let next = links.first { $0.relations.contains("next") && $0.parameters["anchor"] == nil }
+    return next.map { .next(.address($0.target)) } ?? .end(.proven)
+  }
+}
+
+/// A link of a Link header (RFC 8288 §3).
+struct WebLink: Equatable {
+  var target: String
+  /// Names in lower case; of a name that comes twice the first value counts.
+  var parameters: [String: String]
+
+  var relations: [String] {
+    (parameters["rel"] ?? "").lowercased().split(whereSeparator: { $0 == " " || $0 == "\t" }).map(String.init)
+  }
+
+  /// Nil if the field does not follow the grammar.
+  static func parse(_ field: String) -> [WebLink]? {
+    var rest = Substring(field)
+    func skipBlanks() { rest = rest.drop { $0 == " " || $0 == "\t" } }
+    var links: [WebLink] = []
+    while true {
+      repeat {
+        skipBlanks()
+      } while rest.first == "," && rest.popFirst() != nil
+      if rest.isEmpty { return links }
+      guard rest.popFirst() == "<", let close = rest.firstIndex(of: ">") else { return nil }
+      var link = WebLink(target: String(rest[..<close]).trimmed, parameters: [:])
+      rest = rest[rest.index(after: close)...]
+      skipBlanks()
+      while rest.first == ";" {
+        rest.removeFirst()
+        skipBlanks()
+        let name = rest.prefix { !" \t=;,".contains($0) }.lowercased()
+        rest = rest.dropFirst(name.count)
+        skipBlanks()
+        var value = ""
+        if rest.first == "=" {
+          rest.removeFirst()
+          skipBlanks()
+          if rest.first == "\"" {
+            rest.removeFirst()
+            var isClosed = false
+            while let character = rest.popFirst() {
+              if character == "\"" {
+                isClosed = true
+                break
+              }
+              value.append(character == "\\" ? rest.popFirst() ?? "\\" : character)
+            }
+            guard isClosed else { return nil }
+          } else {
+            value = String(rest.prefix { !" \t;,".contains($0) })
+            rest = rest.dropFirst(value.count)
+          }
+          skipBlanks()
+        }
+        if !name.isEmpty, link.parameters[name] == nil { link.parameters[name] = value }
+      }
+      guard rest.isEmpty || rest.first == "," else { return nil }
+      links.append(link)
+    }
+  }
+}
+
+extension String {
+  var trimmed: String {
+    let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else { return "" }
+    return String(self[first...last])
+  }
+}

@@ -1,0 +1,71 @@
+import JSON
+
+/// The records of an answer, found where the source declares them.
+struct RecordList {
+  /// The list, object or record; nil for a null that is declared to be an empty list.
+  let value: JSONValue?
+  /// A non-empty `error` or `errors` member beside the list, or on the way to it.
+  let errorMember: String?
+
+  /// - Throws: ``Unusable`` if the records are not where and what they are declared to be.
+  init(in root: JSONValue, rows: Rows) throws(Unusable) {
+    errorMember = Self.errorMember(in: root, above: rows.path)
+    let found: JSONValue?
+    do { found = try rows.path.value(in: root) } catch {
+      throw Unusable("\(Self.expected(rows)), but \(error)", errorMember)
+    }
+    guard let found else { throw Unusable("\(Self.expected(rows)), but there is nothing", errorMember) }
+    if found.isNull && rows.isNullEmpty {
+      value = nil
+      return
+    }
+    let fits =
+      switch rows.shape {
+      case .list: found.kind == .array
+      case .object, .byKey: found.kind == .object
+      case .listOrObject: found.kind == .array || found.kind == .object
+      }
+    guard fits else { throw Unusable("\(Self.expected(rows)), but it is \(found.kind.name)", errorMember) }
+    value = found
+  }
+
+  struct Unusable: Error, CustomStringConvertible {
+    let description: String
+    init(_ text: String, _ errorMember: String?) {
+      description = errorMember.map { "\(text); the answer says \($0)" } ?? text
+    }
+  }
+
+  private static func expected(_ rows: Rows) -> String {
+    let place = rows.path.components.isEmpty ? "the answer" : "\"\(rows.path)\""
+    switch rows.shape {
+    case .list: return "\(place) has to be a list of records"
+    case .object: return "\(place) has to be a record"
+    case .listOrObject: return "\(place) has to be a list of records or a record"
+    case .byKey: return "\(place) has to be an object of records"
+    }
+  }
+
+  private static func errorMember(in root: JSONValue, above path: JSONPath) -> String? {
+    var value = root
+    for component in path.components {
+      guard value.kind == .object else { return nil }
+      for name in ["error", "errors"] where component != .key(name) {
+        if let member = value[name], !isEmpty(member) { return "\(name): \(member.text.prefix(300))" }
+      }
+      guard case .key(let key) = component, let next = value[key] else { return nil }
+      value = next
+    }
+    return nil
+  }
+
+  private static func isEmpty(_ value: JSONValue) -> Bool {
+    switch value.kind {
+    case .null, .false: true
+    case .string: value.string?.isEmpty ?? false
+    case .array, .object: value.count == 0
+    case .integer, .decimal: value.int64 == 0
+    case .true: false
+    }
+  }
+}

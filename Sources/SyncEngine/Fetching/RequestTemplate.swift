@@ -1,0 +1,90 @@
+import HTTP
+
+/// The address of an entity's pages for one parent: the API's URL, the source's path and parameters.
+struct RequestTemplate: Sendable {
+  private let base: HTTPURL
+  private let path: Template
+  private let query: [(name: String, value: Template)]
+  let parentColumns: [String]
+
+  /// - Throws: ``DeclarationError`` for a URL, path or template that cannot work.
+  init(_ source: Source, entity: String, parentColumns known: [String]) throws(DeclarationError) {
+    do { base = try HTTPURL(source.api.url) } catch {
+      throw DeclarationError("API \"\(source.api.name)\": \(error)")
+    }
+    path = Template(source.path)
+    query = source.query.items.map { ($0.name, Template($0.value)) }
+    var columns = known
+    for template in [path] + query.map(\.value) {
+      if let fault = template.fault { throw DeclarationError("\(entity): \(fault)") }
+      for path in template.paths {
+        guard let column = path.parentColumn(prefix: "parent") else {
+          throw DeclarationError(
+            "\(entity): \"{\(path)}\" in \"\(template)\" is nothing that a request knows; it knows {parent.column}")
+        }
+        if !columns.contains(column) { columns.append(column) }
+      }
+    }
+    if source.path.hasPrefix("http://") || source.path.hasPrefix("https://") {
+      throw DeclarationError("\(entity): the path \"\(source.path)\" is a whole address; put its front into the API's URL")
+    }
+    parentColumns = columns
+  }
+
+  /// The address for one parent, whose values are in the order of ``parentColumns``.
+  ///
+  /// - Throws: ``PagingError`` for a value that must not stand in a path.
+  func address(parent: [StoredValue]) throws(PagingError) -> HTTPURL {
+    var filled = ""
+    for part in path.parts {
+      switch part {
+      case .literal(let text): filled += text
+      case .path(let path): filled += try segment(value(path, parent))
+      }
+    }
+    var url = base
+    if let mark = filled.firstIndex(of: "?") {
+      let query = filled[filled.index(after: mark)...]
+      do { url = try HTTPURL(base.appending(path: String(filled[..<mark])).string + "?" + query) } catch {
+        throw PagingError("\(error)")
+      }
+    } else {
+      url = base.appending(path: filled)
+    }
+    return url.appending(
+      query: query.map { item in
+        (item.name, item.value.parts.map { part in
+          switch part {
+          case .literal(let text): text
+          case .path(let path): value(path, parent)
+          }
+        }.joined())
+      })
+  }
+
+  private func value(_ path: JSONPath, _ parent: [StoredValue]) -> String {
+    guard let name = path.parentColumn(prefix: "parent"), let position = parentColumns.firstIndex(of: name) else { return "" }
+    switch parent[position] {
+    case .null: return ""
+    case .integer(let value): return String(value)
+    case .real(let value): return String(value)
+    case .text(let value): return value
+    }
+  }
+
+  /// A value as one segment of a path: encoded, and never a step up or an empty one.
+  private func segment(_ value: String) throws(PagingError) -> String {
+    guard !value.isEmpty, value != ".", value != ".." else {
+      throw PagingError("a parent's value \"\(value)\" cannot stand in the path \"\(path)\"")
+    }
+    return percentEncoded(value)
+  }
+}
+
+extension JSONPath {
+  /// The column of `prefix.column`.
+  func parentColumn(prefix: String) -> String? {
+    guard components.count == 2, components[0] == .key(prefix), case .key(let name) = components[1] else { return nil }
+    return name
+  }
+}

@@ -1,0 +1,317 @@
+import HTTP
+import JSON
+
+/// What a walk over all pages brought.
+struct Walk: Sendable {
+  var batches: [RowBatch] = []
+  var outcome: WalkOutcome = .unproven([])
+  var pages = 0
+  var records = 0
+  var bytes = 0
+  var duplicates = 0
+  var rejects: [BadRecord] = []
+  /// Positions of rows whose key came again later.
+  var superseded: Set<Int> = []
+  var absentColumns: [String] = []
+}
+
+/// How far a run is, for those who watch it.
+public struct SyncProgress: Sendable, Hashable {
+  public var entity: String
+  public var pages = 0
+  public var records = 0
+  public var bytes = 0
+  /// A request that is going to be repeated, and why.
+  public var retry: String?
+}
+
+/// Why a walk cannot go on. Nothing of the run is committed.
+struct WalkFailure: Error, CustomStringConvertible {
+  let description: String
+
+  init(page: Int, url: HTTPURL?, _ reason: String) {
+    description = "page \(page)\(url.map { " (\($0))" } ?? ""): \(reason)"
+  }
+
+  init(_ description: String) { self.description = description }
+}
+
+/// Fetches and decodes all pages of an entity.
+struct Walker: Sendable {
+  let plan: EntityPlan
+  let client: HTTPClient
+  let authorizer: Authorizer
+  let onProgress: @Sendable (SyncProgress) -> Void
+
+  /// Bad records that a failing run names; it counts them all.
+  private static let namedBadRecords = 10
+
+  /// What is gathered across all parts of a walk.
+  private struct Gathering {
+    var walk = Walk()
+    var ledger: WalkLedger
+    var keys: KeyIndex
+    var nextOrdinal: Int
+    let walkNumber: UInt8
+    var badCount = 0
+    var keyBytes = KeyBytes()
+  }
+
+  /// Walks over the pages for each of the parents (one without columns where the source has none).
+  ///
+  /// - Parameters:
+  ///   - keys: the keys of earlier walks of the same run; this walk's are added.
+  ///   - ordinals: position of the next row of the run; raised by the rows of this walk.
+  ///   - first: the proof of an earlier walk of this run.
+  ///   - maxPages: how many pages there may be; only `check` asks for fewer than the source declares.
+  func walk(
+    parents: [[StoredValue]], keys: inout KeyIndex, ordinals: inout Int, number: UInt8,
+    confirming first: ProofOfCompleteness? = nil, firstPageOnly: Bool = false
+  ) async throws -> Walk {
+    let mayShift = plan.source.paging.makePager(plan.asksForEnd).mayShift
+    let decoder = RecordDecoder(plan.decoding)
+    let parser = JSONParser()
+    var gathering = Gathering(
+      ledger: WalkLedger(mayShift: mayShift), keys: keys, nextOrdinal: ordinals, walkNumber: number)
+    for parent in parents {
+      try await walkPages(of: parent, decoder, parser, &gathering, firstPageOnly: firstPageOnly)
+    }
+    if gathering.badCount > 0 { try judge(&gathering) }
+    if gathering.walk.duplicates > 0 {
+      gathering.ledger.doubt("\(gathering.walk.duplicates) records came twice")
+    }
+    var walk = gathering.walk
+    walk.outcome = gathering.ledger.outcome(confirming: first)
+    if walk.records > 0 { walk.absentColumns = decoder.absentColumns }
+    (keys, ordinals) = (gathering.keys, gathering.nextOrdinal)
+    return walk
+  }
+
+  // MARK: Pages
+
+  private func walkPages(
+    of parent: [StoredValue], _ decoder: RecordDecoder, _ parser: JSONParser, _ gathering: inout Gathering,
+    firstPageOnly: Bool
+  ) async throws {
+    var pager = plan.source.paging.makePager(plan.asksForEnd)
+    gathering.ledger.beginPart()
+    let home: HTTPURL
+    do { home = try plan.requests.address(parent: parent) } catch { throw WalkFailure(error.description) }
+    var current = home
+    // Counted pages have a new address each time; one that comes again is a loop (of any length).
+    var asked: [String: Int] = [home.string: 1]
+    var partPages = 0
+    var url = try address(pager.firstRequest(), home: home, current: current, page: gathering.walk.pages + 1)
+    asked[url.string] = 1
+    var pending = fetch(url)
+    defer { pending.cancel() }
+
+    while true {
+      try Task.checkCancellation()
+      let number = gathering.walk.pages + 1
+      partPages += 1
+      let fetched = pending
+      let response: HTTPResponse
+      do {
+        response = try await withTaskCancellationHandler {
+          try await fetched.value
+        } onCancel: {
+          fetched.cancel()
+        }
+      } catch let error as HTTPError {
+        throw WalkFailure(page: number, url: url, "\(error)")
+      }
+      current = response.url
+      gathering.walk.pages += 1
+      gathering.walk.bytes += response.bytesReceived
+
+      var page = Page(
+        number: partPages, status: response.status, headers: response.headers, root: nil, recordCount: 0, newKeyCount: 0)
+      let isSuccess = (200...299).contains(response.status) && response.status != 204
+      if !isSuccess {
+        guard partPages > 1, pager.isEnd(status: response.status) else {
+          throw WalkFailure(page: number, url: url, Self.statusText(response))
+        }
+      }
+      var decision: PageDecision?
+      func decide() throws -> PageDecision {
+        do { return try pager.decide(after: page) } catch { throw WalkFailure(page: number, url: url, "\(error)") }
+      }
+
+      if isSuccess {
+        let document: JSONDocument
+        do { document = try parser.parse(response.body) } catch {
+          let type = response.headers["Content-Type"].map { ", sent as \($0)" } ?? ""
+          throw WalkFailure(page: number, url: url, "the body is not JSON\(type): \(error)")
+        }
+        page.root = document.root
+        let list: RecordList
+        do { list = try RecordList(in: document.root, rows: plan.source.rows) } catch {
+          throw WalkFailure(page: number, url: url, "\(error)")
+        }
+        if let errorMember = list.errorMember {
+          gathering.ledger.doubt("the answer carries \(errorMember.prefix(120))")
+        }
+        if !pager.needsRecords {
+          // The next page is on its way while this one is decoded.
+          let early = try decide()
+          decision = early
+          if case .next(let request) = early, !firstPageOnly {
+            (url, pending) = try follow(
+              request, home: home, current: current, page: number, partPages: partPages, asked: &asked)
+          }
+        }
+        if let records = list.value {
+          let (count, new) = decode(records, page: number, parent: parent, decoder, &gathering)
+          (page.recordCount, page.newKeyCount) = (count, new)
+        }
+      }
+      onProgress(
+        SyncProgress(
+          entity: plan.name, pages: gathering.walk.pages, records: gathering.walk.records, bytes: gathering.walk.bytes))
+      if firstPageOnly { return }
+
+      let final = try decision ?? decide()
+      switch final {
+      case .end(let end):
+        gathering.ledger.endPart(end)
+        return
+      case .next(let request):
+        if decision == nil {
+          (url, pending) = try follow(
+            request, home: home, current: current, page: number, partPages: partPages, asked: &asked)
+        }
+      }
+    }
+  }
+
+  /// The next page's address, checked, and the request for it under way.
+  private func follow(
+    _ request: PageRequest, home: HTTPURL, current: HTTPURL, page: Int, partPages: Int, asked: inout [String: Int]
+  ) throws -> (HTTPURL, Task<HTTPResponse, any Error>) {
+    let url = try address(request, home: home, current: current, page: page)
+    if let earlier = asked[url.string] {
+      // A page behind the end is asked for twice on purpose, by its status.
+      let isRepeat = earlier == partPages
+      let isCounted: Bool = if case .items = request { true } else { false }
+      guard isRepeat && isCounted && plan.source.paging.makePager(true).needsRecords else {
+        throw WalkFailure(
+          page: page, url: current, "the next page is one that was asked for already (\(url)): the pages go round in a loop")
+      }
+    }
+    guard partPages < plan.source.maxPages else {
+      throw WalkFailure(
+        page: page, url: current, "the limit of \(plan.source.maxPages) pages is reached, and more are pending (maxPages)")
+    }
+    asked[url.string] = partPages + 1
+    return (url, fetch(url))
+  }
+
+  private func fetch(_ url: HTTPURL) -> Task<HTTPResponse, any Error> {
+    var headers = plan.source.api.headers
+    if headers["Accept"] == nil { headers["Accept"] = "application/json" }
+    for (name, value) in plan.source.headers { headers[name] = value }
+    let request = HTTPRequest(url: url, headers: headers)
+    let (client, authorizer, home) = (client, authorizer, apiOrigin)
+    return Task { try await client.send(request, home: home, authorize: authorizer.authorize) }
+  }
+
+  private var apiOrigin: HTTPURL.Origin {
+    // The plan's requests were made from the same text.
+    (try? HTTPURL(plan.source.api.url).origin) ?? HTTPURL.Origin.none
+  }
+
+  private func address(_ request: PageRequest, home: HTTPURL, current: HTTPURL, page: Int) throws -> HTTPURL {
+    switch request {
+    case .items(let items): return home.appending(query: items.map { ($0.name, $0.value) })
+    case .address(let text):
+      let url: HTTPURL
+      do { url = try current.resolving(text) } catch { throw WalkFailure(page: page, url: current, "the next link: \(error)") }
+      guard url.origin == apiOrigin || client.foreignOrigins.contains(url.origin) else {
+        throw WalkFailure(
+          page: page, url: current,
+          "the next link leads to another origin, \(url.origin); if that is right, declare it: foreignOrigins: [\"\(url.origin)\"]")
+      }
+      if current.origin.scheme == "https" && url.origin.scheme == "http" {
+        throw WalkFailure(page: page, url: current, "the next link leads from https to http")
+      }
+      return url
+    }
+  }
+
+  /// `HTTP 404 Not Found`, with what the server says about it.
+  private static func statusText(_ response: HTTPResponse) -> String {
+    let names = [
+      204: "No Content", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
+      404: "Not Found", 408: "Request Timeout", 410: "Gone", 422: "Unprocessable Content", 429: "Too Many Requests",
+      500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+    ]
+    var text = "HTTP \(response.status)\(names[response.status].map { " \($0)" } ?? "")"
+    if response.attempts > 1 { text += " (after \(response.attempts) attempts)" }
+    if let document = try? JSONDocument.parse(response.body) {
+      let said = ["message", "detail", "error_description", "error", "errors", "title"].lazy
+        .compactMap { document.root[$0] }.first { !$0.isNull }
+      if let said { text += ": \((said.string ?? said.text).prefix(300))" }
+    }
+    return text
+  }
+
+  // MARK: Records
+
+  /// Decodes a page's records and notes their keys; returns the number of records, and of keys that are new.
+  private func decode(
+    _ records: JSONValue, page: Int, parent: [StoredValue], _ decoder: RecordDecoder, _ gathering: inout Gathering
+  ) -> (records: Int, newKeys: Int) {
+    var bad: [BadRecord] = []
+    let batch = decoder.decode(records, shape: plan.source.rows.shape, page: page, parent: parent) { bad.append($0) }
+    let keptBad = plan.source.badRecords.quarantineLimit ?? Self.namedBadRecords
+    gathering.badCount += bad.count
+    gathering.walk.rejects += bad.prefix(max(0, keptBad - gathering.walk.rejects.count))
+
+    batch.firstOrdinal = gathering.nextOrdinal
+    gathering.nextOrdinal += batch.rowCount
+    let keyColumns = plan.decoding.keyColumns
+    var newKeys = 0
+    for row in 0..<batch.rowCount {
+      let cells = batch.row(row)
+      gathering.keyBytes.removeAll()
+      for column in keyColumns { gathering.keyBytes.append(cells[column], of: batch) }
+      let ordinal = batch.firstOrdinal + row
+      let insertion = gathering.keyBytes.withBytes {
+        gathering.keys.insert($0, ordinal: ordinal, walk: gathering.walkNumber)
+      }
+      switch insertion {
+      case .new: newKeys += 1
+      case .duplicate(let earlier):
+        gathering.walk.duplicates += 1
+        gathering.walk.superseded.insert(earlier)
+      case .seenBefore(let earlier):
+        newKeys += 1
+        gathering.walk.superseded.insert(earlier)
+      }
+    }
+    let count = batch.rowCount + bad.count
+    gathering.walk.records += count
+    if batch.rowCount > 0 { gathering.walk.batches.append(batch) }
+    return (count, newKeys)
+  }
+
+  /// Fails the run, or lets it go on with its bad records quarantined.
+  private func judge(_ gathering: inout Gathering) throws {
+    let count = gathering.badCount
+    let named = gathering.walk.rejects.prefix(Self.namedBadRecords).map { "\n  \($0)" }.joined()
+    let more = count > Self.namedBadRecords ? "\n  and \(count - Self.namedBadRecords) more" : ""
+    guard let limit = plan.source.badRecords.quarantineLimit else {
+      throw WalkFailure("\(count) bad \(count == 1 ? "record" : "records"), nothing was written:\(named)\(more)")
+    }
+    guard count <= limit else {
+      throw WalkFailure("\(count) bad records, more than the \(limit) that may be quarantined:\(named)\(more)")
+    }
+    gathering.ledger.doubt("\(count) \(count == 1 ? "record was" : "records were") skipped as bad")
+  }
+}
+
+extension HTTPURL.Origin {
+  /// An origin that no address has.
+  static var none: HTTPURL.Origin { HTTPURL.Origin(scheme: "", host: "", port: 0) }
+}

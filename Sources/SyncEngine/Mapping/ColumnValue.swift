@@ -1,0 +1,189 @@
+import FoundationEssentials
+
+/// A type that one column can hold.
+///
+/// Integers, `Double`, `Bool`, `String`, `Date`, `URL`, arrays and string-keyed dictionaries of those that are
+/// `Codable`, and optionals of all conform. An enum with a raw value or a `Codable` struct conforms by naming the protocol:
+///
+/// ```swift
+/// enum Genre: String, ColumnValue { case drama = "Drama", myth = "Myth" }   // a column of text, checked on the way in
+/// struct Keyword: Codable, ColumnValue { var name, value: String }          // a column of JSON text
+/// ```
+public protocol ColumnValue: Sendable {
+  associatedtype Base: ColumnValue = Self
+  /// Whether the column takes null.
+  static var isNullable: Bool { get }
+  /// How a JSON value is read into the column.
+  static var reading: Reading { get }
+  /// The value as a store takes it.
+  var stored: StoredValue { get }
+  /// - Throws: ``UnreadableValue`` if the column holds something that is no value of the type.
+  init(stored: StoredValue) throws
+}
+
+/// A column type that can be part of a primary key: one whose values compare exactly.
+public protocol KeyValue: ColumnValue where Base == Self {}
+
+/// A stored value that is no value of the property's type.
+public struct UnreadableValue: Error, Sendable, CustomStringConvertible {
+  public var value: StoredValue
+  public var type: String
+  public var description: String { "the stored value \(value) is no \(type)" }
+
+  init(_ value: StoredValue, _ type: Any.Type) { (self.value, self.type) = (value, String(describing: type)) }
+}
+
+extension ColumnValue {
+  public static var isNullable: Bool { false }
+}
+
+extension Optional: ColumnValue where Wrapped: ColumnValue {
+  public typealias Base = Wrapped.Base
+  public static var isNullable: Bool { true }
+  public static var reading: Reading { Wrapped.reading }
+  public var stored: StoredValue { self?.stored ?? .null }
+  public init(stored: StoredValue) throws { self = stored == .null ? nil : try Wrapped(stored: stored) }
+}
+
+// Integers are Codable as well; the constraint makes this extension the more special one.
+extension FixedWidthInteger where Self: ColumnValue & Codable {
+  public static var reading: Reading {
+    Reading(.integer(Int64(clamping: Self.min)...Int64(clamping: Self.max)))
+  }
+  // A UInt64 above Int64.max has no place in a column: it can only come from an initial value.
+  public var stored: StoredValue { .integer(Int64(clamping: self)) }
+  public init(stored: StoredValue) throws {
+    guard case .integer(let integer) = stored, let value = Self(exactly: integer) else {
+      throw UnreadableValue(stored, Self.self)
+    }
+    self = value
+  }
+}
+
+extension Int: KeyValue {}
+extension Int8: KeyValue {}
+extension Int16: KeyValue {}
+extension Int32: KeyValue {}
+extension Int64: KeyValue {}
+extension UInt: KeyValue {}
+extension UInt8: KeyValue {}
+extension UInt16: KeyValue {}
+extension UInt32: KeyValue {}
+extension UInt64: KeyValue {}
+
+extension Double: ColumnValue {
+  public static var reading: Reading { Reading(.real) }
+  public var stored: StoredValue { .real(self) }
+  public init(stored: StoredValue) throws {
+    switch stored {
+    case .real(let value): self = value
+    case .integer(let value): self = Double(value)
+    default: throw UnreadableValue(stored, Self.self)
+    }
+  }
+}
+
+extension Bool: ColumnValue {
+  public static var reading: Reading { Reading(.boolean) }
+  public var stored: StoredValue { .integer(self ? 1 : 0) }
+  public init(stored: StoredValue) throws {
+    switch stored {
+    case .integer(0): self = false
+    case .integer(1): self = true
+    default: throw UnreadableValue(stored, Self.self)
+    }
+  }
+}
+
+extension String: KeyValue {
+  public static var reading: Reading { Reading(.text) }
+  public var stored: StoredValue { .text(self) }
+  public init(stored: StoredValue) throws {
+    guard case .text(let text) = stored else { throw UnreadableValue(stored, Self.self) }
+    self = text
+  }
+}
+
+/// An instant, kept to the millisecond; further digits are cut toward the past.
+extension Date: KeyValue {
+  public static var reading: Reading { Reading(.timestamp(.iso8601)) }
+  public var stored: StoredValue {
+    // Beyond the years 1 to 9999 there is no text form: clamped to them.
+    let milliseconds = (timeIntervalSince1970 * 1000).rounded(.down)
+    return .integer(Int64(min(max(milliseconds, Double(Timestamp.first)), Double(Timestamp.last))))
+  }
+  public init(stored: StoredValue) throws {
+    guard case .integer(let milliseconds) = stored else { throw UnreadableValue(stored, Self.self) }
+    self.init(timeIntervalSince1970: Double(milliseconds) / 1000)
+  }
+}
+
+extension URL: KeyValue {
+  public static var reading: Reading { Reading(.url) }
+  public var stored: StoredValue { .text(absoluteString) }
+  public init(stored: StoredValue) throws {
+    guard case .text(let text) = stored, let url = URL(string: text) else {
+      throw UnreadableValue(stored, Self.self)
+    }
+    self = url
+  }
+}
+
+extension ColumnValue where Self: RawRepresentable, RawValue: KeyValue {
+  public static var reading: Reading {
+    Reading(checking: RawValue.reading) { raw in
+      guard let value = try? RawValue(stored: raw) else { return false }
+      return Self(rawValue: value) != nil
+    }
+  }
+  public var stored: StoredValue { rawValue.stored }
+  public init(stored: StoredValue) throws {
+    guard let value = Self(rawValue: try RawValue(stored: stored)) else { throw UnreadableValue(stored, Self.self) }
+    self = value
+  }
+}
+
+extension ColumnValue where Self: Codable {
+  public static var reading: Reading { Reading(.json) }
+  public var stored: StoredValue { jsonText(self) }
+  public init(stored: StoredValue) throws { self = try decodedJSON(stored) }
+}
+
+// An enum that is Codable as well is kept as its raw value.
+extension ColumnValue where Self: RawRepresentable & Codable, RawValue: KeyValue {
+  public static var reading: Reading {
+    Reading(checking: RawValue.reading) { raw in
+      guard let value = try? RawValue(stored: raw) else { return false }
+      return Self(rawValue: value) != nil
+    }
+  }
+  public var stored: StoredValue { rawValue.stored }
+  public init(stored: StoredValue) throws {
+    guard let value = Self(rawValue: try RawValue(stored: stored)) else { throw UnreadableValue(stored, Self.self) }
+    self = value
+  }
+}
+
+extension Array: ColumnValue where Element: ColumnValue & Codable {
+  public static var reading: Reading { Reading(.json) }
+  public var stored: StoredValue { jsonText(self) }
+  public init(stored: StoredValue) throws { self = try decodedJSON(stored) }
+}
+
+extension Dictionary: ColumnValue where Key == String, Value: ColumnValue & Codable {
+  public static var reading: Reading { Reading(.json) }
+  public var stored: StoredValue { jsonText(self) }
+  public init(stored: StoredValue) throws { self = try decodedJSON(stored) }
+}
+
+private func jsonText(_ value: some Encodable) -> StoredValue {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  guard let data = try? encoder.encode(value) else { return .null }
+  return .text(String(decoding: data, as: UTF8.self))
+}
+
+private func decodedJSON<Value: Decodable>(_ stored: StoredValue) throws -> Value {
+  guard case .text(let text) = stored else { throw UnreadableValue(stored, Value.self) }
+  return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
+}

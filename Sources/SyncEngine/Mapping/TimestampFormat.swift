@@ -1,0 +1,92 @@
+/// How an instant is written at the source.
+enum TimestampFormat: Sendable {
+  case iso8601
+  /// A number since 1970, `perSecond` of them in a second: 1 or 1000.
+  case unix(perSecond: Int)
+  case pattern(DatePattern)
+
+  func string(_ milliseconds: Int64) -> String {
+    switch self {
+    case .iso8601: Timestamp.text(milliseconds)
+    case .unix(let perSecond):
+      String(milliseconds.floorDivided(by: Int64(1000 / perSecond)))
+    case .pattern(let pattern): pattern.string(milliseconds)
+    }
+  }
+}
+
+/// A date of fixed width: `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss`, `SSS` and literal characters, in UTC.
+struct DatePattern: Sendable {
+  private enum Part: Sendable { case year, month, day, hour, minute, second, millisecond, literal(UInt8) }
+
+  private let parts: [Part]
+  /// Why the pattern cannot work; the start of the program refuses it.
+  let fault: String?
+
+  init(_ pattern: String) {
+    let names: [(String, Part)] = [
+      ("yyyy", .year), ("MM", .month), ("dd", .day), ("HH", .hour), ("mm", .minute), ("ss", .second),
+      ("SSS", .millisecond),
+    ]
+    var parts: [Part] = []
+    var rest = Substring(pattern)
+    var fault: String?
+    var hasYear = false
+    while let first = rest.first {
+      if let (name, part) = names.first(where: { rest.hasPrefix($0.0) }) {
+        parts.append(part)
+        if name == "yyyy" { hasYear = true }
+        rest = rest.dropFirst(name.count)
+      } else {
+        if first.isLetter && first != "T" && first != "Z" {
+          fault = "the date pattern \"\(pattern)\" holds \"\(first)\": it knows yyyy, MM, dd, HH, mm, ss and SSS"
+        }
+        parts += first.utf8.map { .literal($0) }
+        rest = rest.dropFirst()
+      }
+    }
+    if !hasYear { fault = fault ?? "the date pattern \"\(pattern)\" has no yyyy" }
+    self.parts = parts
+    self.fault = fault
+  }
+
+  func parse(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
+    var scanner = DigitScanner(text)
+    var (year, month, day, hour, minute, second, millisecond) = (0, 1, 1, 0, 0, 0, 0)
+    for part in parts {
+      switch part {
+      case .literal(let byte): guard scanner.take(byte) else { return nil }
+      case .year: guard let value = scanner.number(width: 4) else { return nil }; year = value
+      case .month: guard let value = scanner.number(width: 2) else { return nil }; month = value
+      case .day: guard let value = scanner.number(width: 2) else { return nil }; day = value
+      case .hour: guard let value = scanner.number(width: 2), value < 24 else { return nil }; hour = value
+      case .minute: guard let value = scanner.number(width: 2), value < 60 else { return nil }; minute = value
+      case .second: guard let value = scanner.number(width: 2), value < 60 else { return nil }; second = value
+      case .millisecond: guard let value = scanner.number(width: 3) else { return nil }; millisecond = value
+      }
+    }
+    guard scanner.isAtEnd, let days = Timestamp.days(year: year, month: month, day: day) else { return nil }
+    return Int64(((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + Int64(millisecond)
+  }
+
+  func string(_ milliseconds: Int64) -> String {
+    let values = Timestamp.Parts(milliseconds)
+    return parts.reduce("") { text, part in
+      switch part {
+      case .literal(let byte): text + String(Character(Unicode.Scalar(byte)))
+      case .year: text + padded(values.year, 4)
+      case .month: text + padded(values.month, 2)
+      case .day: text + padded(values.day, 2)
+      case .hour: text + padded(values.hour, 2)
+      case .minute: text + padded(values.minute, 2)
+      case .second: text + padded(values.second, 2)
+      case .millisecond: text + padded(values.millisecond, 3)
+      }
+    }
+  }
+
+  private func padded(_ value: Int, _ width: Int) -> String {
+    let digits = String(value)
+    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  }
+}

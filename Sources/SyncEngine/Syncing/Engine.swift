@@ -1,0 +1,270 @@
+import FoundationEssentials
+import HTTP
+import Synchronization
+
+/// Syncs entities into a store.
+///
+/// ```swift
+/// let engine = Engine(store: try SQLite.open("books.sqlite"))
+/// let report = try await engine.sync(Book.self)
+/// print(report.inserted)
+/// ```
+public final class Engine: Sendable {
+  public struct Options: Sendable {
+    /// Addresses that replace those of the APIs, by the API's name.
+    public var urls: [String: String]
+    /// How long a run waits for another one that holds its table.
+    public var wait: Duration
+
+    public init(urls: [String: String] = [:], wait: Duration = .seconds(60)) { (self.urls, self.wait) = (urls, wait) }
+  }
+
+  public let store: any Store
+  public let options: Options
+  /// Knows the secrets of all entities that were prepared.
+  public let redactor = Redactor()
+  private let transport: any Transport
+  private let prepared = Mutex<[ObjectIdentifier: Prepared]>([:])
+  private let limiters = Mutex<[String: RateLimiter]>([:])
+
+  private struct Prepared: Sendable {
+    var plan: EntityPlan
+    var authorizer: Authorizer
+    var client: HTTPClient
+  }
+
+  public init(store: any Store, options: Options = Options(), transport: any Transport = CurlTransport()) {
+    (self.store, self.options, self.transport) = (store, options, transport)
+  }
+
+  // MARK: Checking declarations
+
+  /// Checks the declarations of a whole program and reads its secrets. Nothing is asked or written.
+  ///
+  /// - Parameter needingSecrets: the entities whose secrets have to be there; all by default.
+  /// - Throws: ``DeclarationError`` for the first one that cannot work.
+  public func prepare(_ entities: [any Entity.Type], needingSecrets running: [any Entity.Type]? = nil) throws {
+    var plans: [EntityPlan] = []
+    for entity in entities { plans.append(try EntityPlan.erased(entity, urls: options.urls)) }
+    try EntityListValidator.validate(plans)
+    for entity in running ?? entities { _ = try prepared(entity) }
+  }
+
+  /// The entities in an order in which parents come before their children.
+  public static func parentsFirst(_ entities: [any Entity.Type]) -> [any Entity.Type] {
+    var ordered: [any Entity.Type] = []
+    var visited: Set<ObjectIdentifier> = []
+    func visit(_ entity: any Entity.Type) {
+      guard visited.insert(ObjectIdentifier(entity)).inserted else { return }
+      if let parent = entity.source.parents?.entity, entities.contains(where: { $0 == parent }) { visit(parent) }
+      ordered.append(entity)
+    }
+    for entity in entities { visit(entity) }
+    return ordered
+  }
+
+  /// The statements that create the entity's table.
+  public func definition(of entity: any Entity.Type) throws -> String {
+    store.definition(of: try TableSchema.erased(entity))
+  }
+
+  private func prepared(_ entity: any Entity.Type) throws -> Prepared {
+    let id = ObjectIdentifier(entity)
+    if let known = prepared.withLock({ $0[id] }) { return known }
+    let plan = try EntityPlan.erased(entity, urls: options.urls)
+    let api = plan.source.api
+    let authorizer = try Authorizer(api.auth, api: api.name, redactor: redactor)
+    var origins: Set<HTTPURL.Origin> = []
+    for text in api.foreignOrigins {
+      do { origins.insert(try HTTPURL(text).origin) } catch { throw DeclarationError("API \"\(api.name)\": \(error)") }
+    }
+    let limiter = api.rate.map { rate in
+      limiters.withLock { limiters in
+        let limiter = limiters[api.name] ?? RateLimiter(interval: rate.interval)
+        limiters[api.name] = limiter
+        return limiter
+      }
+    }
+    let client = HTTPClient(
+      transport: transport, limits: api.limits, retry: api.retry, limiter: limiter, foreignOrigins: origins)
+    let made = Prepared(plan: plan, authorizer: authorizer, client: client)
+    prepared.withLock { $0[id] = made }
+    return made
+  }
+
+  // MARK: Syncing
+
+  /// Fetches all pages, then writes them in one transaction.
+  ///
+  /// - Returns: what was written, and whether the walk was provably complete.
+  /// - Throws: ``DeclarationError`` before any request; ``SyncError`` when nothing was written; `CancellationError`
+  ///   when the task was cancelled, with nothing written.
+  @discardableResult
+  public func sync(
+    _ entity: any Entity.Type, onProgress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+  ) async throws -> SyncReport {
+    let prepared = try prepared(entity)
+    let plan = prepared.plan
+    let clock = ContinuousClock.now
+    var run = RunRecord(
+      run: Self.newRunID(), entity: plan.name, started: Self.now(), finished: 0, outcome: .failed)
+    let lease: any Lease
+    do { lease = try await store.lease(table: plan.schema.name, wait: options.wait) } catch let error as LeaseTimeout {
+      throw SyncError(kind: .busy, entity: plan.name, message: error.description)
+    } catch let error as StoreError {
+      throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact(error.description))
+    }
+    defer { lease.end() }
+    do {
+      let (record, absent) = try await perform(prepared, &run, onProgress)
+      return SyncReport(record: record, duration: clock.duration(to: .now), absentColumns: absent)
+    } catch let error where error is CancellationError || Task.isCancelled {
+      throw CancellationError()
+    } catch {
+      let isRefusal = error is GuardRefusal
+      let message = redactor.redact("\(error)")
+      run.finished = Self.now()
+      run.outcome = isRefusal ? .refused : .failed
+      run.reason = message
+      // The failure itself is what matters: that it could not be kept as well is said beside it.
+      var suffix = ""
+      do { try await store.record(run) } catch { suffix = " (and the run could not be recorded: \(redactor.redact("\(error)")))" }
+      throw SyncError(kind: isRefusal ? .refused : .failed, entity: plan.name, message: message + suffix)
+    }
+  }
+
+  /// One run under its lease.
+  private func perform(
+    _ prepared: Prepared, _ run: inout RunRecord, _ onProgress: @escaping @Sendable (SyncProgress) -> Void
+  ) async throws -> (RunRecord, absentColumns: [String]) {
+    let plan = prepared.plan
+    try await store.check(plan.schema)
+    let scope = Digest.hmacSHA256(
+      plan.scope(principal: prepared.authorizer.principal), key: try await store.installationKey())
+    let scopeBefore = try await store.state(of: plan.name)["scope"]
+    let parents = try readParents(plan)
+
+    let walker = walker(prepared, onProgress)
+    var keys = KeyIndex()
+    var ordinals = 0
+    var walk = try await walker.walk(parents: parents, keys: &keys, ordinals: &ordinals, number: 1)
+    run.add(walk)
+
+    var doubts = walk.outcome.doubts
+    if let scopeBefore, scopeBefore != scope {
+      doubts.append(Doubt("the declaration asks for other records than at the last run"))
+    }
+    var deletion: ArmedDeletion?
+    if case .missing(let bound) = plan.deletion, doubts.isEmpty, case .proven(let proof) = walk.outcome {
+      func arm(_ proof: ProofOfCompleteness) -> ArmedDeletion? {
+        ArmedDeletion(
+          proof: proof, seen: keys, scope: deletionScope(plan, parents), bound: bound, isAnswerEmpty: keys.count == 0)
+      }
+      deletion = arm(proof)
+      // Pages that shift may have hidden a row that is there. Only where one walk found something to delete does a
+      // second one have to agree.
+      if deletion == nil,
+        try await store.countUnseen(keys, scope: deletionScope(plan, parents), in: plan.schema).unseen > 0
+      {
+        let second = try await walker.walk(
+          parents: parents, keys: &keys, ordinals: &ordinals, number: 2, confirming: proof)
+        run.add(second)
+        walk.batches += second.batches
+        walk.superseded.formUnion(second.superseded)
+        walk.rejects += second.rejects
+        switch second.outcome {
+        case .proven(let confirmed): deletion = arm(confirmed)
+        case .unproven(let reasons): doubts += reasons
+        }
+      }
+    }
+
+    run.finished = Self.now()
+    run.outcome = doubts.isEmpty ? .proven : .unproven
+    if !doubts.isEmpty {
+      run.reason = redactor.redact(doubts.map(\.description).joined(separator: "; "))
+    }
+    let record = try await store.commit(
+      Commit(
+        schema: plan.schema, batches: walk.batches, superseded: walk.superseded, deletion: deletion,
+        rejects: walk.rejects, run: run, state: ["scope": scope]))
+    return (record, walk.absentColumns)
+  }
+
+  private func walker(_ prepared: Prepared, _ onProgress: @escaping @Sendable (SyncProgress) -> Void) -> Walker {
+    var client = prepared.client
+    let (name, redactor) = (prepared.plan.name, redactor)
+    client.onRetry = { reason, wait in
+      onProgress(
+        SyncProgress(entity: name, retry: redactor.redact("\(reason); next attempt in \(wait.milliseconds) ms")))
+    }
+    return Walker(plan: prepared.plan, client: client, authorizer: prepared.authorizer, onProgress: onProgress)
+  }
+
+  /// The rows that requests are made for; one without values where the source has no parents.
+  private func readParents(_ plan: EntityPlan) throws -> [[StoredValue]] {
+    guard let parent = plan.parent else { return [[]] }
+    var rows: [[StoredValue]] = []
+    do {
+      try store.rows(of: parent.schema, columns: parent.columns, key: nil) { rows.append($0) }
+    } catch let error as StoreError {
+      throw StoreError("the parents cannot be read (sync \(parent.schema.name) first?): \(error)")
+    }
+    return rows
+  }
+
+  /// With parents, the rows of the parents that were walked.
+  private func deletionScope(_ plan: EntityPlan, _ parents: [[StoredValue]]) -> DeletionScope? {
+    guard let parent = plan.parent else { return nil }
+    var keys = KeyIndex()
+    var bytes = KeyBytes()
+    for row in parents {
+      bytes.removeAll()
+      for owner in parent.owner { bytes.append(row[owner.position]) }
+      _ = bytes.withBytes { keys.insert($0, ordinal: 0, walk: 0) }
+    }
+    return DeletionScope(columns: parent.owner.map(\.column), keys: keys)
+  }
+
+  // MARK: Checking
+
+  /// Asks for one page of the source and decodes it. Nothing is written.
+  ///
+  /// - Returns: the number of records on the page, and the columns that none of them had a value for.
+  /// - Throws: ``DeclarationError``, ``SyncError``.
+  public func check(_ entity: any Entity.Type) async throws -> (records: Int, absentColumns: [String]) {
+    let prepared = try prepared(entity)
+    let plan = prepared.plan
+    do {
+      try await store.check(plan.schema)
+      let parents = try readParents(plan)
+      guard let parent = parents.first else { return (0, []) }
+      var keys = KeyIndex()
+      var ordinals = 0
+      let walk = try await walker(prepared, { _ in }).walk(
+        parents: [parent], keys: &keys, ordinals: &ordinals, number: 1, firstPageOnly: true)
+      return (walk.records, walk.absentColumns)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact("\(error)"))
+    }
+  }
+
+  private static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+  /// Twelve hexadecimal digits: enough to tell the runs of one store apart.
+  private static func newRunID() -> String {
+    Digest.hex((0..<6).map { _ in UInt8.random(in: .min ... .max) })
+  }
+}
+
+extension RunRecord {
+  fileprivate mutating func add(_ walk: Walk) {
+    pages += walk.pages
+    records += walk.records
+    bytes += walk.bytes
+    duplicates += walk.duplicates
+    rejected += walk.rejects.count
+  }
+}

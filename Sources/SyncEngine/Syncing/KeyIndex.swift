@@ -1,0 +1,161 @@
+/// The keys of a run's rows: finds duplicates, and tells what a complete walk did not see.
+///
+/// Keys compare as databases compare them: integers by value, text by bytes.
+public struct KeyIndex: Sendable {
+  private struct Entry {
+    var start: Int
+    var hash: UInt32
+    var ordinal: UInt32
+    var walk: UInt8
+  }
+
+  enum Insertion: Equatable {
+    case new
+    /// The key was there already, in this walk, at this position.
+    case duplicate(of: Int)
+    /// The key was there already, from an earlier walk of the same run, at this position.
+    case seenBefore(at: Int)
+  }
+
+  private var bytes: [UInt8] = []
+  private var entries: [Entry] = []
+  /// Open addressing: entry number + 1, or 0 where free. The size is a power of two.
+  private var table: [UInt32]
+  private let seed = UInt64.random(in: .min ... .max)
+
+  public init() { table = Array(repeating: 0, count: 1024) }
+
+  public var count: Int { entries.count }
+
+  mutating func insert(_ key: UnsafeBufferPointer<UInt8>, ordinal: Int, walk: UInt8) -> Insertion {
+    let hash = hash(key)
+    var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
+    while table[slot] != 0 {
+      let position = Int(table[slot]) - 1
+      if matches(position, hash, key) {
+        let earlier = Int(entries[position].ordinal)
+        let isSameWalk = entries[position].walk == walk
+        entries[position].ordinal = UInt32(truncatingIfNeeded: ordinal)
+        entries[position].walk = walk
+        return isSameWalk ? .duplicate(of: earlier) : .seenBefore(at: earlier)
+      }
+      slot = (slot + 1) & (table.count - 1)
+    }
+    entries.append(
+      Entry(
+        start: bytes.count, hash: UInt32(truncatingIfNeeded: hash >> 32), ordinal: UInt32(truncatingIfNeeded: ordinal),
+        walk: walk))
+    bytes.append(contentsOf: key)
+    table[slot] = UInt32(entries.count)
+    if entries.count * 2 > table.count { grow() }
+    return .new
+  }
+
+  package func contains(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
+    let hash = hash(key)
+    var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
+    while table[slot] != 0 {
+      if matches(Int(table[slot]) - 1, hash, key) { return true }
+      slot = (slot + 1) & (table.count - 1)
+    }
+    return false
+  }
+
+  private func end(_ position: Int) -> Int { position + 1 < entries.count ? entries[position + 1].start : bytes.count }
+
+  private func matches(_ position: Int, _ hash: UInt64, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
+    let entry = entries[position]
+    guard entry.hash == UInt32(truncatingIfNeeded: hash >> 32) else { return false }
+    let end = end(position)
+    guard end - entry.start == key.count else { return false }
+    return bytes.withUnsafeBufferPointer { bytes in
+      for index in 0..<key.count where bytes[entry.start + index] != key[index] { return false }
+      return true
+    }
+  }
+
+  private mutating func grow() {
+    var larger = [UInt32](repeating: 0, count: table.count * 4)
+    for position in entries.indices {
+      let hash = bytes.withUnsafeBufferPointer {
+        self.hash(UnsafeBufferPointer(rebasing: $0[entries[position].start..<end(position)]))
+      }
+      var slot = Int(truncatingIfNeeded: hash) & (larger.count - 1)
+      while larger[slot] != 0 { slot = (slot + 1) & (larger.count - 1) }
+      larger[slot] = UInt32(position + 1)
+    }
+    table = larger
+  }
+
+  /// Eight bytes at a time through a multiplication; seeded, so that no source can prepare colliding keys.
+  private func hash(_ key: UnsafeBufferPointer<UInt8>) -> UInt64 {
+    var hash = seed ^ UInt64(truncatingIfNeeded: key.count)
+    let raw = UnsafeRawBufferPointer(key)
+    var offset = 0
+    while offset + 8 <= raw.count {
+      hash = Self.mix(hash ^ raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      offset += 8
+    }
+    var rest: UInt64 = 0
+    while offset < raw.count {
+      rest = rest << 8 | UInt64(raw[offset])
+      offset += 1
+    }
+    return Self.mix(hash ^ rest)
+  }
+
+  @inline(__always)
+  private static func mix(_ value: UInt64) -> UInt64 {
+    let product = value.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+    return product.high ^ product.low
+  }
+}
+
+/// The canonical bytes of a key, built part by part.
+package struct KeyBytes {
+  private var bytes: [UInt8] = []
+
+  package init() {}
+
+  package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+  package mutating func append(_ value: Int64) {
+    bytes.append(1)
+    withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  /// Text, with its length in front, so that the parts of a composite key cannot run into each other.
+  package mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
+    bytes.append(2)
+    withUnsafeBytes(of: UInt32(truncatingIfNeeded: text.count).littleEndian) { bytes.append(contentsOf: $0) }
+    bytes.append(contentsOf: text)
+  }
+
+  package mutating func append(_ value: Double) {
+    bytes.append(3)
+    withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  package mutating func appendNull() { bytes.append(0) }
+
+  mutating func append(_ value: StoredValue) {
+    switch value {
+    case .null: appendNull()
+    case .integer(let value): append(value)
+    case .real(let value): append(value)
+    case .text(var text): text.withUTF8 { append($0) }
+    }
+  }
+
+  @inline(__always)
+  mutating func append(_ cell: Cell, of batch: RowBatch) {
+    switch cell.kind {
+    case .integer: append(cell.integer)
+    case .text: append(batch.text(cell))
+    case .real: append(cell.real)
+    case .null, .missing: appendNull()
+    }
+  }
+
+  package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R { bytes.withUnsafeBufferPointer(body) }
+}

@@ -1,0 +1,134 @@
+/// Where rows are kept. ``Engine`` knows a database only through this.
+public protocol Store: Sendable {
+  /// Schemes of the locations that the store opens, such as `postgresql`; `""` is a plain path.
+  static var schemes: [String] { get }
+
+  /// - Throws: ``StoreError`` if nothing can be opened there.
+  static func open(_ location: String) throws -> Self
+
+  /// What a person calls the store, without secrets.
+  var location: String { get }
+
+  /// The right to run on a table, from the first request to the commit: one holder among all processes that use
+  /// the store. It ends with its process.
+  ///
+  /// - Throws: ``LeaseTimeout`` if another run holds the table longer than `wait`.
+  func lease(table: String, wait: Duration) async throws -> any Lease
+
+  /// Looks whether the table that is there can take the schema's rows; a table that is not there fits.
+  ///
+  /// - Throws: ``StoreError`` with the difference.
+  func check(_ schema: TableSchema) async throws
+
+  /// Rows in the scope whose keys were not seen, and all rows in it. Reads only.
+  func countUnseen(
+    _ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema
+  ) async throws -> (unseen: Int, rows: Int)
+
+  /// Writes all of it in one transaction, or nothing.
+  ///
+  /// Creates the table if it is absent, upserts the rows that differ, deletes under the guard, and keeps the run's
+  /// record, with the counts filled in, and the state.
+  ///
+  /// - Throws: ``StoreError``, ``GuardRefusal``, ``RowConflict``, or `CancellationError`.
+  func commit(_ commit: Commit) async throws -> RunRecord
+
+  /// Keeps the record of a run that committed nothing.
+  func record(_ run: RunRecord) async throws
+
+  /// What earlier commits kept for an entity.
+  func state(of entity: String) async throws -> [String: String]
+
+  /// A secret of this store, made at its first use: the key of hashes that must not be compared across stores.
+  func installationKey() async throws -> String
+
+  /// The last run of each entity, and the rows of its table (nil if there is no table).
+  func status(of tables: [String]) async throws -> [(table: String, last: RunRecord?, rows: Int?)]
+
+  /// The statements that create the entity's table.
+  func definition(of schema: TableSchema) -> String
+
+  /// Calls `body` for each row, with the values of the asked-for columns. The order is that of the keys.
+  ///
+  /// - Parameter key: only the row with this key.
+  func rows(of schema: TableSchema, columns: [Column], key: [StoredValue]?, _ body: ([StoredValue]) throws -> Void) throws
+
+  /// Writes what is pending to its final place and closes connections.
+  func close() async
+}
+
+/// The right to run on a table.
+public protocol Lease: Sendable {
+  func end()
+}
+
+/// Another run holds the table.
+public struct LeaseTimeout: Error, Sendable, CustomStringConvertible {
+  public var description: String
+  public init(table: String, wait: Duration) {
+    description = "another run has held the table \"\(table)\" for longer than \(wait.components.seconds) s (--wait)"
+  }
+}
+
+/// What a database says when it cannot do as it was told.
+public struct StoreError: Error, Sendable, CustomStringConvertible {
+  public var description: String
+  public init(_ description: String) { self.description = description }
+}
+
+/// A new row without a value for a column that has no default.
+public struct RowConflict: Error, Sendable, CustomStringConvertible {
+  public var description: String
+  public init(_ description: String) { self.description = description }
+}
+
+/// What one run writes.
+public struct Commit: Sendable {
+  public var schema: TableSchema
+  public var batches: [RowBatch]
+  /// Positions of rows whose key came again later in the run: they are passed over.
+  package var superseded: Set<Int>
+  public var deletion: ArmedDeletion?
+  public var rejects: [BadRecord]
+  public var run: RunRecord
+  /// Values to keep for the entity, by name.
+  public var state: [String: String]
+}
+
+// MARK: Typed reads
+
+extension Store {
+  /// All rows of an entity's table in the order of their keys, local columns included.
+  ///
+  /// ```swift
+  /// for book in try store.all(Book.self) { print(book.title) }
+  /// // SELECT "id", "title", "author" FROM "book" ORDER BY "id"
+  /// ```
+  ///
+  /// - Throws: ``StoreError`` if the table cannot be read, ``UnreadableValue`` if a row is no value of the type.
+  public func all<E: Entity>(_ entity: E.Type) throws -> [E] { try rows(of: entity, key: nil) }
+
+  /// The row with this key; the parts of a composite key follow each other. Nil if there is none.
+  ///
+  /// ```swift
+  /// let book = try store.first(Book.self, key: 3)
+  /// ```
+  public func first<E: Entity>(_ entity: E.Type, key: any KeyValue...) throws -> E? {
+    try rows(of: entity, key: key.map(\.stored)).first
+  }
+
+  private func rows<E: Entity>(of entity: E.Type, key: [StoredValue]?) throws -> [E] {
+    let schema = try TableSchema(entity)
+    let mapping = E.mapping
+    if let key, key.count != schema.keys.count {
+      throw StoreError("\(schema.name) has a key of \(schema.keys.count) columns, and \(key.count) values were given")
+    }
+    var found: [E] = []
+    try rows(of: schema, columns: schema.columns, key: key) { values in
+      var row = E()
+      for (column, value) in zip(mapping.columns, values) { try column.assign(&row, value) }
+      found.append(row)
+    }
+    return found
+  }
+}

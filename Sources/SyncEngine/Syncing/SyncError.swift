@@ -1,0 +1,16 @@
+/// Why a run ended without a commit. The table is as it was.
+public struct SyncError: Error, Sendable, CustomStringConvertible {
+  public enum Kind: Sendable, Hashable {
+    /// The source, the network or the store failed.
+    case failed
+    /// The guard refused the deletions; a person decides.
+    case refused
+    /// Another run holds the table longer than this one waits.
+    case busy
+  }
+
+  public var kind: Kind
+  public var entity: String
+  public var message: String
+  public var description: String { "\(entity): \(message)" }
+}

@@ -1,0 +1,42 @@
+import SQLiteStore
+import SyncCommand
+import SyncEngine
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The replay cases' declarations behind the real command line: `SYNCD_CASE` names the variant.
+@main
+struct Main: SyncCommand {
+  static let variants: [String: any Entity.Type] = [
+    "019-self": NextCycle.Itself.self, "019-aba": NextCycle.Alternating.self, "019-grow": NextCycle.Growing.self,
+    "020-clamp": PageNumberEnd.Clamp.self, "020-notfound": PageNumberEnd.NotFound.self,
+    "020-badreq": PageNumberEnd.BadRequest.self, "020-empty": PageNumberEnd.Empty.self,
+    "020-first404": PageNumberEnd.First404.self, "020-notfound-strict": PageNumberEnd.NotFoundStrict.self,
+    "026": BadGateway.Item.self,
+    "033": PartialCrawl.Item.self, "033-max2": PartialCrawl.TwoPages.self, "033-skip": PartialCrawl.Skipping.self,
+    "034": EmptyList.Item.self, "034-allow-empty": EmptyList.AllowingEmpty.self,
+    "051": Stopped.Item.self,
+    "052": TwoProcesses.Item.self, "052-b": TwoProcesses.OtherItem.self,
+    "bench": BenchBook.self,
+  ]
+
+  static let ownVariables = ["SYNCD_CASE"]
+  static let stores: [any Store.Type] = [SQLite.self]
+
+  static var entities: [any Entity.Type] {
+    let name = getenv("SYNCD_CASE").map { String(cString: $0) } ?? ""
+    guard let entity = variants[name] else {
+      print("SYNCD_CASE is \"\(name)\"; there are \(variants.keys.sorted().joined(separator: ", "))")
+      exit(2)
+    }
+    return [entity]
+  }
+}
+
+extension API {
+  static let `case` = API("case", url: "http://127.0.0.1:1/")
+}
