@@ -48,6 +48,14 @@ let package = Package(
     .executableTarget(name: "syncd", dependencies: ["SyncCommand", "SQLiteStore"]),
 
     // Tests
+    .target(
+      name: "TestSupport", dependencies: ["SyncEngine", "SQLiteStore", "CSQLite"], path: "Tests/TestSupport"),
+    .testTarget(
+      name: "UnitTests", dependencies: ["JSON", "HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
+    .testTarget(name: "SeedTests", dependencies: ["syncd", "TestSupport"]),
+    .testTarget(name: "PayloadTests", dependencies: ["TestSupport"]),
+    .testTarget(name: "KillTests", dependencies: ["TestSupport", "CaseEntities"]),
+    .testTarget(name: "PackageTests", dependencies: ["TestSupport"]),
     .executableTarget(
       name: "CaseEntities", dependencies: ["SyncCommand", "SQLiteStore"], path: "Tests/CaseEntities"),
   ],

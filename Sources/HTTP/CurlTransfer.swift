@@ -86,7 +86,9 @@ final class CurlTransfer: Sendable {
       guard let bytes, let context else { return 0 }
       let received = Unmanaged<Received>.fromOpaque(context).takeUnretainedValue()
       let length = size * count
-      if received.body.isEmpty, let text = received.headers["Content-Length"], let whole = Int(text), whole > 0 {
+      if received.body.isEmpty, let text = received.headers["Content-Length"], let whole = Int(text),
+        whole > 0
+      {
         received.body.reserveCapacity(min(whole, received.limit))
       }
       guard received.body.count + length <= received.limit else {
@@ -122,7 +124,8 @@ final class CurlTransfer: Sendable {
     destroyHandle()
     guard code == CURLE_OK else { return finish(.failure(error(code))) }
     finish(
-      .success(HTTPResponse(status: status, headers: received.headers, body: received.body, url: request.url)))
+      .success(HTTPResponse(status: status, headers: received.headers, body: received.body, url: request.url))
+    )
   }
 
   private func error(_ code: CURLcode) -> HTTPError {
@@ -155,6 +158,7 @@ extension CurlTransfer.Received {
     let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
     let value = line[(colon + 1)...].drop(while: isBlank)
     let end = value.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? value.startIndex
-    headers.append(String(decoding: line[..<colon], as: UTF8.self), String(decoding: value[..<end], as: UTF8.self))
+    headers.append(
+      String(decoding: line[..<colon], as: UTF8.self), String(decoding: value[..<end], as: UTF8.self))
   }
 }

@@ -42,7 +42,8 @@ public struct HTTPClient: Sendable {
     while true {
       var response = try await sendRetrying(request, home: home, authorize: authorize)
       response.url = request.url
-      guard [301, 302, 303, 307, 308].contains(response.status), let location = response.headers["Location"] else {
+      guard [301, 302, 303, 307, 308].contains(response.status), let location = response.headers["Location"]
+      else {
         response.body = try ContentDecoding.decode(
           response.body, encodings: response.headers["Content-Encoding"], limit: limits.body)
         return response
@@ -56,7 +57,8 @@ public struct HTTPClient: Sendable {
         throw HTTPError(.redirect, "a redirect that cannot be followed: \(error)")
       }
       guard target.origin == home || foreignOrigins.contains(target.origin) else {
-        throw HTTPError(.redirect, "a redirect leads to another origin, \(target.origin), which is not declared")
+        throw HTTPError(
+          .redirect, "a redirect leads to another origin, \(target.origin), which is not declared")
       }
       if request.url.origin.scheme == "https" && target.origin.scheme == "http" {
         throw HTTPError(.redirect, "a redirect leads from https to http")

@@ -23,6 +23,8 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 extension String {
   func equalsIgnoringCase(_ other: String) -> Bool {
     utf8.count == other.utf8.count
-      && zip(utf8, other.utf8).allSatisfy { $0 == $1 || ($0 | 0x20 == $1 | 0x20 && $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A) }
+      && zip(utf8, other.utf8).allSatisfy {
+        $0 == $1 || ($0 | 0x20 == $1 | 0x20 && $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A)
+      }
   }
 }

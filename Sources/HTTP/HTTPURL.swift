@@ -44,14 +44,16 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
   }
 
   private init(_ string: String, parsed: borrowing CurlURL) throws(Invalid) {
-    guard let scheme = parsed.get(CURLUPART_SCHEME)?.lowercased(), scheme == "http" || scheme == "https" else {
+    guard let scheme = parsed.get(CURLUPART_SCHEME)?.lowercased(), scheme == "http" || scheme == "https"
+    else {
       throw Invalid(text: string, reason: "it has to begin with http:// or https://")
     }
     guard let host = parsed.get(CURLUPART_HOST)?.lowercased(), !host.isEmpty else {
       throw Invalid(text: string, reason: "it names no host")
     }
     if parsed.get(CURLUPART_USER) != nil || parsed.get(CURLUPART_PASSWORD) != nil {
-      throw Invalid(text: "\(scheme)://…@\(host)", reason: "declare credentials as authentication, not in the address")
+      throw Invalid(
+        text: "\(scheme)://…@\(host)", reason: "declare credentials as authentication, not in the address")
     }
     let port = parsed.get(CURLUPART_PORT, flags: CURLU_DEFAULT_PORT).flatMap { Int($0) }
     self.string = string
@@ -63,7 +65,8 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
   public func resolving(_ reference: String) throws(Invalid) -> HTTPURL {
     let lowered = reference.prefix(8).lowercased()
     if lowered.hasPrefix("http://") || lowered.hasPrefix("https://") { return try HTTPURL(reference) }
-    if let colon = reference.firstIndex(of: ":"), reference[..<colon].allSatisfy({ $0.isLetter || $0.isNumber }),
+    if let colon = reference.firstIndex(of: ":"),
+      reference[..<colon].allSatisfy({ $0.isLetter || $0.isNumber }),
       reference[reference.index(after: colon)...].hasPrefix("//")
     {
       throw Invalid(text: reference, reason: "it has to begin with http:// or https://")
@@ -114,7 +117,9 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
 public func percentEncoded(_ text: String) -> String {
   var text = text
   return text.withUTF8 { bytes in
-    guard !bytes.isEmpty, let encoded = curl_easy_escape(nil, bytes.baseAddress, Int32(bytes.count)) else { return "" }
+    guard !bytes.isEmpty, let encoded = curl_easy_escape(nil, bytes.baseAddress, Int32(bytes.count)) else {
+      return ""
+    }
     defer { curl_free(encoded) }
     return String(cString: encoded)
   }

@@ -19,7 +19,8 @@ struct CommitWriter {
         try connection.execute(TableDefinition(schema).sql)
       } else {
         for column in difference.missing {
-          try connection.execute("ALTER TABLE \(quoted(schema.name)) ADD COLUMN \(TableDefinition.column(column))")
+          try connection.execute(
+            "ALTER TABLE \(quoted(schema.name)) ADD COLUMN \(TableDefinition.column(column))")
         }
       }
       var run = commit.run
@@ -41,7 +42,8 @@ struct CommitWriter {
 
   // MARK: Upsert
 
-  private func upsert(_ difference: TableDifference, _ run: inout RunRecord, in connection: Connection) throws {
+  private func upsert(_ difference: TableDifference, _ run: inout RunRecord, in connection: Connection) throws
+  {
     let counter = InsertCounter(table: schema.name, in: connection)
     let rowsBefore = difference.hasRowID ? 0 : try countRows(in: connection)
     defer { counter.stop(in: connection) }

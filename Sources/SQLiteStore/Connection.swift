@@ -33,7 +33,9 @@ final class Connection: @unchecked Sendable {
       { context, _ in
         guard let context else { return 0 }
         let interruption = Unmanaged<Interruption>.fromOpaque(context).takeUnretainedValue()
-        if interruption.cancellation?.isCancelled == true || interruption.waited >= Connection.busyLimit { return 0 }
+        if interruption.cancellation?.isCancelled == true || interruption.waited >= Connection.busyLimit {
+          return 0
+        }
         // Short waits first: most transactions are over in a moment.
         let pause = min(25, 1 + interruption.waited / 4)
         Platform.sleep(milliseconds: pause)
@@ -117,12 +119,15 @@ final class Connection: @unchecked Sendable {
   var changes: Int { Int(sqlite3_changes64(handle)) }
 
   func error(_ code: Int32, _ sql: String?) -> any Error {
-    if code & 0xFF == SQLITE_INTERRUPT || (code & 0xFF == SQLITE_BUSY && interruption.cancellation?.isCancelled == true) {
+    if code & 0xFF == SQLITE_INTERRUPT
+      || (code & 0xFF == SQLITE_BUSY && interruption.cancellation?.isCancelled == true)
+    {
       return CancellationError()
     }
     var text = "SQLite: \(String(cString: sqlite3_errmsg(handle)))"
     switch code & 0xFF {
-    case SQLITE_BUSY: text += " (another program has kept the database locked for \(Connection.busyLimit / 1000) s)"
+    case SQLITE_BUSY:
+      text += " (another program has kept the database locked for \(Connection.busyLimit / 1000) s)"
     case SQLITE_FULL: text += " (nothing of the run was kept)"
     default: break
     }
@@ -150,7 +155,8 @@ final class Connection: @unchecked Sendable {
   // MARK: The schema
 
   func hasTable(_ name: String) throws -> Bool {
-    try integer("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE", .text(name)) != nil
+    try integer("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE", .text(name))
+      != nil
   }
 }
 
@@ -188,7 +194,9 @@ struct Statement: ~Copyable {
 
   func text(_ column: Int32) -> String {
     guard let bytes = sqlite3_column_text(handle, column) else { return "" }
-    return String(decoding: UnsafeBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))), as: UTF8.self)
+    return String(
+      decoding: UnsafeBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))),
+      as: UTF8.self)
   }
 }
 

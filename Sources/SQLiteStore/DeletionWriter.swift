@@ -29,14 +29,23 @@ struct DeletionWriter {
       case SQLITE_FLOAT:
         // A whole number in a column without a strict type is the integer that it equals.
         let real = sqlite3_value_double(value)
-        if type != .real, let integer = Int64(exactly: real) { bytes.append(integer) } else { bytes.append(real) }
+        if type != .real, let integer = Int64(exactly: real) {
+          bytes.append(integer)
+        } else {
+          bytes.append(real)
+        }
       case SQLITE_TEXT:
-        let text = UnsafeBufferPointer(start: sqlite3_value_text(value), count: Int(sqlite3_value_bytes(value)))
+        let text = UnsafeBufferPointer(
+          start: sqlite3_value_text(value), count: Int(sqlite3_value_bytes(value)))
         switch type {
         case .timestamp:
           if let instant = Timestamp.parse(text) { bytes.append(instant) } else { bytes.append(text) }
         case .integer, .boolean:
-          if let integer = Int64(String(decoding: text, as: UTF8.self)) { bytes.append(integer) } else { bytes.append(text) }
+          if let integer = Int64(String(decoding: text, as: UTF8.self)) {
+            bytes.append(integer)
+          } else {
+            bytes.append(text)
+          }
         default: bytes.append(text)
         }
       default: bytes.appendNull()
@@ -64,7 +73,8 @@ struct DeletionWriter {
     let keys = schema.keys
     let seen = Lookup(seen, keys.map(\.type))
     let scoped = scope.map { scope in
-      Lookup(scope.keys, scope.columns.map { name in schema.columns.first { $0.name == name }?.type ?? .text })
+      Lookup(
+        scope.keys, scope.columns.map { name in schema.columns.first { $0.name == name }?.type ?? .text })
     }
     add("syncd_seen", seen, keys.count)
     if let scope { add("syncd_in_scope", scoped, scope.columns.count) }
@@ -79,7 +89,9 @@ struct DeletionWriter {
     scope.map { "syncd_in_scope(\($0.columns.map(quoted).joined(separator: ", ")))" } ?? "true"
   }
 
-  private var isUnseen: String { "NOT syncd_seen(\(schema.keys.map { quoted($0.name) }.joined(separator: ", ")))" }
+  private var isUnseen: String {
+    "NOT syncd_seen(\(schema.keys.map { quoted($0.name) }.joined(separator: ", ")))"
+  }
 
   func count(in connection: Connection) throws -> (unseen: Int, rows: Int) {
     try withFunctions(in: connection) { connection in

@@ -27,13 +27,15 @@ enum Journal {
 
   static func append(_ run: RunRecord, in connection: Connection) throws {
     let counts = [
-      run.pages, run.records, run.bytes, run.inserted, run.updated, run.unchanged, run.deleted, run.duplicates,
+      run.pages, run.records, run.bytes, run.inserted, run.updated, run.unchanged, run.deleted,
+      run.duplicates,
       run.rejected,
     ]
     try connection.run(
       "INSERT INTO syncd_runs (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
       [
-        .text(run.run), .text(run.entity), .text(Timestamp.text(run.started)), .text(Timestamp.text(run.finished)),
+        .text(run.run), .text(run.entity), .text(Timestamp.text(run.started)),
+        .text(Timestamp.text(run.finished)),
         .text(run.outcome.rawValue), run.reason.map { .text($0) } ?? .null,
       ] + counts.map { .integer(Int64($0)) })
   }
@@ -45,19 +47,22 @@ enum Journal {
         "INSERT INTO syncd_rejects (run, entity, page, position, key, field, path, reason, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         [
           .text(run.run), .text(run.entity), .integer(Int64(reject.page)), .integer(Int64(reject.position)),
-          text(reject.key), text(reject.column), text(reject.path), .text(reject.reason), .text(reject.record),
+          text(reject.key), text(reject.column), text(reject.path), .text(reject.reason),
+          .text(reject.record),
         ])
     }
   }
 
   static func lastRun(of entity: String, in connection: Connection) throws -> RunRecord? {
     guard try connection.hasTable("syncd_runs") else { return nil }
-    let statement = try connection.prepare("SELECT \(columns) FROM syncd_runs WHERE entity = ?1 ORDER BY id DESC LIMIT 1")
+    let statement = try connection.prepare(
+      "SELECT \(columns) FROM syncd_runs WHERE entity = ?1 ORDER BY id DESC LIMIT 1")
     try statement.bind([.text(entity)])
     guard try connection.step(statement) else { return nil }
     var run = RunRecord(
       run: statement.text(0), entity: statement.text(1), started: Timestamp.parse(statement.text(2)) ?? 0,
-      finished: Timestamp.parse(statement.text(3)) ?? 0, outcome: RunRecord.Outcome(rawValue: statement.text(4)) ?? .failed)
+      finished: Timestamp.parse(statement.text(3)) ?? 0,
+      outcome: RunRecord.Outcome(rawValue: statement.text(4)) ?? .failed)
     run.reason = statement.isNull(5) ? nil : statement.text(5)
     func count(_ column: Int32) -> Int { Int(statement.integer(column)) }
     (run.pages, run.records, run.bytes) = (count(6), count(7), count(8))
@@ -93,7 +98,8 @@ enum Journal {
       try create(in: connection)
       // Another process may have been first.
       try connection.execute(
-        "INSERT INTO syncd_state (entity, name, value) VALUES ('', 'key', lower(hex(randomblob(32)))) ON CONFLICT DO NOTHING")
+        "INSERT INTO syncd_state (entity, name, value) VALUES ('', 'key', lower(hex(randomblob(32)))) ON CONFLICT DO NOTHING"
+      )
       return try connection.text("SELECT value FROM syncd_state WHERE entity = '' AND name = 'key'") ?? ""
     }
   }

@@ -13,7 +13,9 @@ enum RowReader {
     let names = columns.map { quoted($0.name) }.joined(separator: ", ")
     var sql = "SELECT \(names.isEmpty ? "1" : names) FROM \(quoted(schema.name))"
     if key != nil {
-      sql += " WHERE " + schema.keys.enumerated().map { "\(quoted($1.name)) = ?\($0 + 1)" }.joined(separator: " AND ")
+      sql +=
+        " WHERE "
+        + schema.keys.enumerated().map { "\(quoted($1.name)) = ?\($0 + 1)" }.joined(separator: " AND ")
     }
     sql += " ORDER BY " + schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     let statement = try connection.prepare(sql)
@@ -29,7 +31,9 @@ enum RowReader {
     return value
   }
 
-  private static func value(_ statement: borrowing Statement, _ index: Int32, _ column: Column) throws -> StoredValue {
+  private static func value(_ statement: borrowing Statement, _ index: Int32, _ column: Column) throws
+    -> StoredValue
+  {
     switch (statement.type(index), column.type) {
     case (SQLITE_NULL, _): return .null
     case (SQLITE_INTEGER, _): return .integer(statement.integer(index))
@@ -43,12 +47,14 @@ enum RowReader {
     case (SQLITE_TEXT, .integer), (SQLITE_TEXT, .boolean):
       // A column of text that someone else made.
       guard let integer = Int64(statement.text(index)) else {
-        throw StoreError("the column \"\(column.name)\" holds \"\(statement.text(index).prefix(80))\", which is no integer")
+        throw StoreError(
+          "the column \"\(column.name)\" holds \"\(statement.text(index).prefix(80))\", which is no integer")
       }
       return .integer(integer)
     case (SQLITE_TEXT, .real):
       guard let real = Double(statement.text(index)) else {
-        throw StoreError("the column \"\(column.name)\" holds \"\(statement.text(index).prefix(80))\", which is no number")
+        throw StoreError(
+          "the column \"\(column.name)\" holds \"\(statement.text(index).prefix(80))\", which is no number")
       }
       return .real(real)
     case (SQLITE_TEXT, _): return .text(statement.text(index))

@@ -56,7 +56,8 @@ public final class SQLite: Store {
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         queue.async {
-          continuation.resume(with: Result { try self.withConnection(cancellation) { try body($0, cancellation) } })
+          continuation.resume(
+            with: Result { try self.withConnection(cancellation) { try body($0, cancellation) } })
         }
       }
     } onCancel: {
@@ -135,7 +136,8 @@ public final class SQLite: Store {
     if path != ":memory:", !Platform.exists(path) { return tables.map { ($0, nil, nil) } }
     return try await perform { connection, _ in
       try tables.map { table in
-        let rows = try connection.hasTable(table)
+        let rows =
+          try connection.hasTable(table)
           ? Int(try connection.integer("SELECT count(*) FROM \(quoted(table))") ?? 0) : nil
         return (table, try Journal.lastRun(of: table, in: connection), rows)
       }

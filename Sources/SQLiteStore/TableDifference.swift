@@ -19,7 +19,8 @@ struct TableDifference {
     exists = try connection.hasTable(schema.name)
     guard exists else {
       if try connection.integer(
-        "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ?1 COLLATE NOCASE", .text(schema.name)) != nil
+        "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ?1 COLLATE NOCASE", .text(schema.name))
+        != nil
       {
         throw StoreError("\"\(schema.name)\" is a view, not a table")
       }
@@ -41,7 +42,8 @@ struct TableDifference {
     while try connection.step(statement) {
       actual[statement.text(0).lowercased()] = Actual(
         name: statement.text(0), type: statement.text(1).uppercased(), isNotNull: statement.integer(2) != 0,
-        hasDefault: statement.integer(3) != 0, keyPosition: statement.integer(4), isGenerated: statement.integer(5) != 0)
+        hasDefault: statement.integer(3) != 0, keyPosition: statement.integer(4),
+        isGenerated: statement.integer(5) != 0)
     }
 
     var faults: [String] = []
@@ -50,7 +52,9 @@ struct TableDifference {
         if column.role == .key {
           faults.append("the key column \"\(column.name)\" is missing")
         } else if !column.isNullable && column.defaultValue == nil {
-          faults.append("the column \"\(column.name)\" is missing and cannot be added, since it is required and has no default")
+          faults.append(
+            "the column \"\(column.name)\" is missing and cannot be added, since it is required and has no default"
+          )
         } else {
           missing.append(column)
         }
@@ -65,7 +69,8 @@ struct TableDifference {
       case .exact(let types):
         if !types.contains(TableDefinition.type(column.type)) {
           faults.append(
-            "the column \"\(column.name)\" is \(there.type.isEmpty ? "without type" : there.type), not \(TableDefinition.type(column.type))")
+            "the column \"\(column.name)\" is \(there.type.isEmpty ? "without type" : there.type), not \(TableDefinition.type(column.type))"
+          )
         }
       }
       if column.role == .remote, column.isNullable, there.isNotNull {
@@ -85,12 +90,17 @@ struct TableDifference {
       faults.append("the table's column \"\(column.name)\" needs a value that the declaration does not have")
     }
     if faults.isEmpty, try !Self.isUnique(schema, in: connection) {
-      faults.append("no primary key or unique index covers exactly \(schema.keys.map(\.name).joined(separator: ", "))")
+      faults.append(
+        "no primary key or unique index covers exactly \(schema.keys.map(\.name).joined(separator: ", "))")
     }
     hasRowID =
-      try connection.integer("SELECT 1 FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND wr = 0", .text(schema.name)) != nil
+      try connection.integer(
+        "SELECT 1 FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND wr = 0", .text(schema.name))
+      != nil
     guard faults.isEmpty else {
-      throw StoreError("the table \"\(schema.name)\" that is there does not fit the declaration: \(faults.joined(separator: "; "))")
+      throw StoreError(
+        "the table \"\(schema.name)\" that is there does not fit the declaration: \(faults.joined(separator: "; "))"
+      )
     }
   }
 
@@ -119,7 +129,8 @@ struct TableDifference {
     while try connection.step(key) { primary.insert(key.text(0).lowercased()) }
     if primary == wanted { return true }
     let indexes = try connection.prepare(
-      "SELECT l.name, i.name FROM pragma_index_list(?1) l, pragma_index_info(l.name) i WHERE l.\"unique\" AND NOT l.partial")
+      "SELECT l.name, i.name FROM pragma_index_list(?1) l, pragma_index_info(l.name) i WHERE l.\"unique\" AND NOT l.partial"
+    )
     try indexes.bind([.text(schema.name)])
     var columns: [String: Set<String>] = [:]
     while try connection.step(indexes) {

@@ -28,7 +28,8 @@ struct UpsertLoop: ~Copyable {
     for (index, column) in columns.enumerated() {
       (timestamps + index).initialize(to: column.type == .timestamp)
       (asText + index).initialize(to: statements.asText[index])
-      (required + index).initialize(to: column.role != .key && !column.isNullable && column.defaultValue == nil)
+      (required + index).initialize(
+        to: column.role != .key && !column.isNullable && column.defaultValue == nil)
     }
   }
 
@@ -76,9 +77,12 @@ struct UpsertLoop: ~Copyable {
     let code = sqlite3_step(exists)
     sqlite3_reset(exists)
     if code == SQLITE_ROW { return false }
-    let missing = columns.indices.filter { required[$0] && cells[$0].kind == .missing }.map { "\"\(columns[$0].name)\"" }
+    let missing = columns.indices.filter { required[$0] && cells[$0].kind == .missing }.map {
+      "\"\(columns[$0].name)\""
+    }
     throw RowConflict(
-      "\(keyText(cells, batch)) is a new row, but the record has no value for \(missing.joined(separator: ", ")), which is required")
+      "\(keyText(cells, batch)) is a new row, but the record has no value for \(missing.joined(separator: ", ")), which is required"
+    )
   }
 
   private func step(
@@ -92,7 +96,9 @@ struct UpsertLoop: ~Copyable {
     let error = connection.error(code, nil)
     sqlite3_reset(handle)
     // A constraint of the table, such as a CHECK that someone added: the record is at fault.
-    if code & 0xFF == SQLITE_CONSTRAINT { throw RowConflict("page \(batch.page), \(keyText(cells, batch)): \(error)") }
+    if code & 0xFF == SQLITE_CONSTRAINT {
+      throw RowConflict("page \(batch.page), \(keyText(cells, batch)): \(error)")
+    }
     throw error
   }
 
@@ -124,7 +130,11 @@ struct UpsertLoop: ~Copyable {
         sqlite3_bind_int64(handle, place, cell.integer)
       }
     case .real:
-      if asText[column] { bindText(handle, place, String(cell.real)) } else { sqlite3_bind_double(handle, place, cell.real) }
+      if asText[column] {
+        bindText(handle, place, String(cell.real))
+      } else {
+        sqlite3_bind_double(handle, place, cell.real)
+      }
     case .null, .missing:
       sqlite3_bind_null(handle, place)
     }

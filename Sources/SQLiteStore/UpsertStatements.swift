@@ -56,14 +56,17 @@ struct UpsertStatements {
     partial = statement(
       values: columns.indices.map { column in
         guard columns[column].role != .key else { return "?\(column + 1)" }
-        let value = columns[column].defaultValue.map { TableDefinition.literal($0, columns[column].type) } ?? "NULL"
+        let value =
+          columns[column].defaultValue.map { TableDefinition.literal($0, columns[column].type) } ?? "NULL"
         return "CASE WHEN \(isPresent(column)) THEN ?\(column + 1) ELSE \(value) END"
       },
       new: { "CASE WHEN \(isPresent($0)) THEN excluded.\(names[$0]) ELSE \(table).\(names[$0]) END" })
 
     let matches = columns.indices.filter { columns[$0].role == .key }.map { "\(names[$0]) = ?\($0 + 1)" }
       .joined(separator: " AND ")
-    func kept(_ column: Int) -> String { "CASE WHEN \(isPresent(column)) THEN ?\(column + 1) ELSE \(names[column]) END" }
+    func kept(_ column: Int) -> String {
+      "CASE WHEN \(isPresent(column)) THEN ?\(column + 1) ELSE \(names[column]) END"
+    }
     let sets = remote.map { "\(names[$0]) = \(kept($0))" }.joined(separator: ", ")
     update =
       remote.isEmpty

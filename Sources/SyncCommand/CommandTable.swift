@@ -85,7 +85,9 @@ enum CommandOption: String, CaseIterable {
 enum Help {
   static func text(for command: CommandName?) -> String {
     guard let command else {
-      let commands = CommandName.allCases.map { row($0.rawValue + ($0.takesEntities ? " [ENTITY …]" : ""), $0.summary) }
+      let commands = CommandName.allCases.map {
+        row($0.rawValue + ($0.takesEntities ? " [ENTITY …]" : ""), $0.summary)
+      }
       return """
         Syncs REST APIs into a database: fetches every page, upserts by primary key, and deletes only what a provably
         complete walk did not see.

@@ -8,7 +8,7 @@ import SyncEngine
 ///   "store": "books.sqlite",              // a path, relative to the working directory, or scheme:…
 ///   "interval": "5m",                     // of watch
 ///   "wait": "60s",                        // for another run of the same entity
-///   "apis": { "library": { "url": "http://127.0.0.1:8099/" } },
+///   "apis": { "library": { "url": "http://127.0.0.1:8099/", "rate": "10/s" } },   // or 100/min, or unlimited
 ///   "entities": { "book": { "every": "30s", "enabled": true } }
 /// }
 /// ```
@@ -19,6 +19,7 @@ struct Configuration {
   var interval = Duration.seconds(300)
   var wait = Duration.seconds(60)
   var urls: [String: String] = [:]
+  var rates: [String: API.Rate] = [:]
   var every: [String: Duration] = [:]
   var disabled: Set<String> = []
   var logFormat = LogFormat.text
@@ -32,7 +33,8 @@ struct Configuration {
   ///   - apis: names that the file and the variables may speak of.
   /// - Throws: `UsageError` for everything that is not understood.
   init(
-    _ invocation: Invocation, environment: [String: String], entities: [String], apis: [String], ownVariables: [String]
+    _ invocation: Invocation, environment: [String: String], entities: [String], apis: [String],
+    ownVariables: [String]
   ) throws {
     let path = invocation[.config] ?? environment["SYNCD_CONFIG"]
     if let content = try Self.read(path ?? Self.defaultPath, mustExist: path != nil) {
@@ -85,15 +87,19 @@ struct Configuration {
     decoder.allowsJSON5 = true
     let root: Value
     do { root = try decoder.decode(Value.self, from: content) } catch {
-      throw UsageError("the configuration file \(file) is not JSON (comments are allowed): \(Self.reason(error))")
+      throw UsageError(
+        "the configuration file \(file) is not JSON (comments are allowed): \(Self.reason(error))")
     }
 
     func object(_ value: Value, _ place: String, keys: [String]?) throws -> [String: Value] {
-      guard case .object(let members) = value else { throw UsageError("\(file): \(place) has to be an object") }
+      guard case .object(let members) = value else {
+        throw UsageError("\(file): \(place) has to be an object")
+      }
       if let keys {
         for key in members.keys.sorted() where !keys.contains(key) {
           throw UsageError(
-            "\(file): \(place) has an unknown key \"\(key)\"\(hint(key, among: keys)); there are \(keys.joined(separator: ", "))")
+            "\(file): \(place) has an unknown key \"\(key)\"\(hint(key, among: keys)); there are \(keys.joined(separator: ", "))"
+          )
         }
       }
       return members
@@ -105,12 +111,21 @@ struct Configuration {
 
     let members = try object(root, "the file", keys: ["store", "interval", "wait", "apis", "entities"])
     if let value = members["store"] { store = try string(value, "\"store\"") }
-    if let value = members["interval"] { interval = try Self.duration(try string(value, "\"interval\""), of: "\(file): \"interval\"") }
-    if let value = members["wait"] { wait = try Self.duration(try string(value, "\"wait\""), of: "\(file): \"wait\"") }
+    if let value = members["interval"] {
+      interval = try Self.duration(try string(value, "\"interval\""), of: "\(file): \"interval\"")
+    }
+    if let value = members["wait"] {
+      wait = try Self.duration(try string(value, "\"wait\""), of: "\(file): \"wait\"")
+    }
     if let value = members["apis"] {
       for (name, value) in try object(value, "\"apis\"", keys: apis) {
         let place = "\"apis\", \"\(name)\""
-        if let url = try object(value, place, keys: ["url"])["url"] { urls[name] = try string(url, "\(place), \"url\"") }
+        let members = try object(value, place, keys: ["url", "rate"])
+        if let url = members["url"] { urls[name] = try string(url, "\(place), \"url\"") }
+        if let rate = members["rate"] {
+          rates[name] = try Self.rate(
+            try string(rate, "\(place), \"rate\""), of: "\(file): \(place), \"rate\"")
+        }
       }
     }
     if let value = members["entities"] {
@@ -118,10 +133,13 @@ struct Configuration {
         let place = "\"entities\", \"\(name)\""
         let members = try object(value, place, keys: ["every", "enabled"])
         if let value = members["every"] {
-          every[name] = try Self.duration(try string(value, "\(place), \"every\""), of: "\(file): \(place), \"every\"")
+          every[name] = try Self.duration(
+            try string(value, "\(place), \"every\""), of: "\(file): \(place), \"every\"")
         }
         if let value = members["enabled"] {
-          guard case .bool(let isEnabled) = value else { throw UsageError("\(file): \(place), \"enabled\" has to be true or false") }
+          guard case .bool(let isEnabled) = value else {
+            throw UsageError("\(file): \(place), \"enabled\" has to be true or false")
+          }
           if !isEnabled { disabled.insert(name) }
         }
       }
@@ -135,9 +153,13 @@ struct Configuration {
 
   // MARK: Variables
 
-  private mutating func apply(_ environment: [String: String], apis: [String], ownVariables: [String]) throws {
-    let urlNames = Dictionary(apis.map { ("SYNCD_API_\(Self.variable($0))_URL", $0) }, uniquingKeysWith: { first, _ in first })
-    let known = ["SYNCD_CONFIG", "SYNCD_STORE", "SYNCD_INTERVAL", "SYNCD_WAIT", "SYNCD_LOG_FORMAT"] + urlNames.keys.sorted()
+  private mutating func apply(_ environment: [String: String], apis: [String], ownVariables: [String]) throws
+  {
+    let urlNames = Dictionary(
+      apis.map { ("SYNCD_API_\(Self.variable($0))_URL", $0) }, uniquingKeysWith: { first, _ in first })
+    let known =
+      ["SYNCD_CONFIG", "SYNCD_STORE", "SYNCD_INTERVAL", "SYNCD_WAIT", "SYNCD_LOG_FORMAT"]
+      + urlNames.keys.sorted()
     for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("SYNCD_") {
       switch name {
       case "SYNCD_CONFIG": break
@@ -165,6 +187,16 @@ struct Configuration {
       throw UsageError("\(place) is \"\(text)\", which is no duration; write 200ms, 30s, 5m, 1h or 1d")
     }
     return duration
+  }
+
+  private static func rate(_ text: String, of place: String) throws -> API.Rate {
+    if text == "unlimited" { return .unlimited }
+    let parts = text.split(separator: "/")
+    if parts.count == 2, let count = Int(parts[0]), count > 0 {
+      if parts[1] == "s" { return .perSecond(count) }
+      if parts[1] == "min" { return .perMinute(count) }
+    }
+    throw UsageError("\(place) is \"\(text)\", which is no rate; write 10/s, 100/min or unlimited")
   }
 
   private static func logFormat(_ text: String, of place: String) throws -> LogFormat {

@@ -48,7 +48,9 @@ final class Console: Sendable {
 }
 
 /// write(2), which ``Console/write(_:)`` hides.
-private func systemWrite(_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int { write(file, bytes, count) }
+private func systemWrite(_ file: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
+  write(file, bytes, count)
+}
 
 /// Columns of text, aligned.
 enum TextTable {

@@ -30,7 +30,8 @@ struct Invocation {
     }
     guard let command = CommandName(rawValue: first) else {
       let known = CommandName.allCases.map(\.rawValue)
-      throw UsageError("there is no command \"\(first)\"\(hint(first, among: known)); there are \(Self.commands)")
+      throw UsageError(
+        "there is no command \"\(first)\"\(hint(first, among: known)); there are \(Self.commands)")
     }
     var rest = arguments.dropFirst()
     var isHelp = false

@@ -20,20 +20,27 @@ struct Program: Sendable {
     console: Console
   ) throws {
     let names = all.map { $0.table }
-    let apis = all.reduce(into: [String]()) { if !$0.contains($1.source.api.name) { $0.append($1.source.api.name) } }
+    let apis = all.reduce(into: [String]()) {
+      if !$0.contains($1.source.api.name) { $0.append($1.source.api.name) }
+    }
     configuration = try Configuration(
       invocation, environment: Self.environment(), entities: names, apis: apis, ownVariables: ownVariables)
     for warning in configuration.warnings { console.complain("warning: \(warning)") }
     store = try Self.open(configuration.store, stores)
-    engine = Engine(store: store, options: Engine.Options(urls: configuration.urls, wait: configuration.wait))
+    engine = Engine(
+      store: store,
+      options: Engine.Options(urls: configuration.urls, rates: configuration.rates, wait: configuration.wait))
     self.console = console
 
     for name in invocation.entities where !names.contains(name) {
-      throw UsageError("there is no entity \"\(name)\"\(hint(name, among: names)); there are \(names.joined(separator: ", "))")
+      throw UsageError(
+        "there is no entity \"\(name)\"\(hint(name, among: names)); there are \(names.joined(separator: ", "))"
+      )
     }
     let disabled = configuration.disabled
     let chosen = all.filter { entity in
-      invocation.entities.isEmpty ? !disabled.contains(entity.table) : invocation.entities.contains(entity.table)
+      invocation.entities.isEmpty
+        ? !disabled.contains(entity.table) : invocation.entities.contains(entity.table)
     }
     self.entities = Engine.parentsFirst(chosen)
     try engine.prepare(all, needingSecrets: Self.needsSecrets(invocation) ? chosen : [])
@@ -55,7 +62,8 @@ struct Program: Sendable {
     guard let store = stores.first(where: { $0.schemes.contains(scheme) }) else {
       let linked = stores.flatMap { $0.schemes }.map { $0.isEmpty ? "a path" : "\($0):…" }
       throw UsageError(
-        "no linked store opens \(hasScheme ? "\(scheme):…" : "a path"); this program links \(linked.joined(separator: ", "))")
+        "no linked store opens \(hasScheme ? "\(scheme):…" : "a path"); this program links \(linked.joined(separator: ", "))"
+      )
     }
     return try store.open(location)
   }

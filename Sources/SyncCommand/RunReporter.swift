@@ -39,7 +39,8 @@ final class RunReporter: Sendable {
     }
     guard isDue else { return }
     console.show(
-      "\(progress.entity)  page \(progress.pages)  \(grouped(progress.records)) records  \(megabytes(progress.bytes)) MB")
+      "\(progress.entity)  page \(progress.pages)  \(grouped(progress.records)) records  \(megabytes(progress.bytes)) MB"
+    )
   }
 
   // MARK: Results
@@ -76,7 +77,9 @@ final class RunReporter: Sendable {
       console.write(json(nil, kind: (status, error), seconds: nil))
     case .text:
       console.complain(stamp() + error.description)
-      if collectsTable { rows.withLock { $0.append([error.entity] + Array(repeating: "", count: 6) + [status]) } }
+      if collectsTable {
+        rows.withLock { $0.append([error.entity] + Array(repeating: "", count: 6) + [status]) }
+      }
     }
   }
 
@@ -127,7 +130,8 @@ final class RunReporter: Sendable {
 
   private func json(_ record: RunRecord?, kind: (String, SyncError)?, seconds: Double?) -> String {
     var line = Line(
-      time: Self.now(), entity: record?.entity ?? kind?.1.entity ?? "", outcome: record?.outcome.rawValue ?? kind?.0 ?? "",
+      time: Self.now(), entity: record?.entity ?? kind?.1.entity ?? "",
+      outcome: record?.outcome.rawValue ?? kind?.0 ?? "",
       run: record?.run, message: record?.reason ?? kind?.1.message)
     if let record {
       (line.pages, line.records, line.bytes) = (record.pages, record.records, record.bytes)
@@ -139,7 +143,8 @@ final class RunReporter: Sendable {
   }
 
   private func seconds(_ duration: Duration) -> Double {
-    (Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18 * 1000).rounded() / 1000
+    (Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18 * 1000).rounded()
+      / 1000
   }
 }
 

@@ -29,8 +29,11 @@ struct StatusCommand {
           jsonLine(
             Line(
               entity: table, rows: rows, outcome: last?.outcome.rawValue ?? "never",
-              finished: last.map { Date(timeIntervalSince1970: Double($0.finished / 1000)).formatted(.iso8601) },
-              reason: last?.reason, inserted: last?.inserted, updated: last?.updated, unchanged: last?.unchanged,
+              finished: last.map {
+                Date(timeIntervalSince1970: Double($0.finished / 1000)).formatted(.iso8601)
+              },
+              reason: last?.reason, inserted: last?.inserted, updated: last?.updated,
+              unchanged: last?.unchanged,
               deleted: last?.deleted)))
       }
       return .done
@@ -47,7 +50,8 @@ struct StatusCommand {
     guard let last else { return [table, count, "never", "-", "-", "-", "-", "-", ""] }
     let reason = last.reason?.split(separator: "\n").first.map(String.init) ?? ""
     return [
-      table, count, age(now - last.finished), last.outcome.rawValue, grouped(last.inserted), grouped(last.updated),
+      table, count, age(now - last.finished), last.outcome.rawValue, grouped(last.inserted),
+      grouped(last.updated),
       grouped(last.unchanged), grouped(last.deleted), reason,
     ]
   }

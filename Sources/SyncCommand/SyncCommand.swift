@@ -51,7 +51,8 @@ extension SyncCommand {
         return .done
       case .command(let command):
         let program = try Program(
-          entities: entities, stores: stores, invocation: invocation, ownVariables: ownVariables, console: console)
+          entities: entities, stores: stores, invocation: invocation, ownVariables: ownVariables,
+          console: console)
         return await Self.run(command, program)
       }
     } catch let error as UsageError {
@@ -87,4 +88,5 @@ extension SyncCommand {
 public let syncdVersion = "0.1.0"
 
 /// The name that the program was called by.
-let programName = CommandLine.arguments.first.map { String($0.split(separator: "/").last ?? "syncd") } ?? "syncd"
+let programName =
+  CommandLine.arguments.first.map { String($0.split(separator: "/").last ?? "syncd") } ?? "syncd"

@@ -27,7 +27,8 @@ struct WatchCommand {
     let start = ContinuousClock.now
     var schedules = program.entities.map { entity in
       Schedule(
-        entity: entity, interval: program.configuration.every[entity.table] ?? program.configuration.interval, due: start)
+        entity: entity, interval: program.configuration.every[entity.table] ?? program.configuration.interval,
+        due: start)
     }
     while !Task.isCancelled {
       // The earliest; of several that are due at once the first in the order of parents.

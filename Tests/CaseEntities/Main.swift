@@ -12,12 +12,14 @@ import SyncEngine
 @main
 struct Main: SyncCommand {
   static let variants: [String: any Entity.Type] = [
-    "019-self": NextCycle.Itself.self, "019-aba": NextCycle.Alternating.self, "019-grow": NextCycle.Growing.self,
+    "019-self": NextCycle.Itself.self, "019-aba": NextCycle.Alternating.self,
+    "019-grow": NextCycle.Growing.self,
     "020-clamp": PageNumberEnd.Clamp.self, "020-notfound": PageNumberEnd.NotFound.self,
     "020-badreq": PageNumberEnd.BadRequest.self, "020-empty": PageNumberEnd.Empty.self,
     "020-first404": PageNumberEnd.First404.self, "020-notfound-strict": PageNumberEnd.NotFoundStrict.self,
     "026": BadGateway.Item.self,
-    "033": PartialCrawl.Item.self, "033-max2": PartialCrawl.TwoPages.self, "033-skip": PartialCrawl.Skipping.self,
+    "033": PartialCrawl.Item.self, "033-max2": PartialCrawl.TwoPages.self,
+    "033-skip": PartialCrawl.Skipping.self,
     "034": EmptyList.Item.self, "034-allow-empty": EmptyList.AllowingEmpty.self,
     "051": Stopped.Item.self,
     "052": TwoProcesses.Item.self, "052-b": TwoProcesses.OtherItem.self,

@@ -28,6 +28,8 @@ public struct API: Sendable {
     var interval: Duration
     public static func perSecond(_ count: Int) -> Rate { Rate(interval: .seconds(1) / max(1, count)) }
     public static func perMinute(_ count: Int) -> Rate { Rate(interval: .seconds(60) / max(1, count)) }
+    /// No bound: for a server of one's own.
+    public static let unlimited = Rate(interval: .zero)
   }
 
   public init(

@@ -64,7 +64,8 @@ public struct Authentication: Sendable {
 
 /// Authentication with its secrets read, for one API.
 struct Authorizer: Sendable {
-  private let parts: [(values: [String], additions: @Sendable (Authentication.Signing) -> [Authentication.Addition])]
+  private let parts:
+    [(values: [String], additions: @Sendable (Authentication.Signing) -> [Authentication.Addition])]
   private let redactor: Redactor
 
   /// - Throws: ``DeclarationError`` naming the API if a secret is not set.
@@ -74,7 +75,9 @@ struct Authorizer: Sendable {
     for authentication in authentications {
       var values: [String] = []
       for secret in authentication.secrets {
-        do { values.append(try secret.resolve()) } catch { throw DeclarationError("API \"\(api)\": \(error.message)") }
+        do { values.append(try secret.resolve()) } catch {
+          throw DeclarationError("API \"\(api)\": \(error.message)")
+        }
       }
       for value in values { redactor.add(value) }
       parts.append((values, authentication.additions))

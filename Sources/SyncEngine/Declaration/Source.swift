@@ -26,7 +26,8 @@ public struct Source: Sendable {
   ///   - parents: the entity whose rows this one is asked for, one walk each.
   ///   - badRecords: what a record that does not fit does to the run.
   public init(
-    _ api: API, _ path: String, query: Query = [:], headers: [String: String] = [:], rows: Rows = .list(.root),
+    _ api: API, _ path: String, query: Query = [:], headers: [String: String] = [:],
+    rows: Rows = .list(.root),
     paging: Paging, maxPages: Int = 10_000, parents: Parents? = nil, badRecords: BadRecords = .fail
   ) {
     (self.api, self.path, self.query, self.headers, self.rows) = (api, path, query, headers, rows)

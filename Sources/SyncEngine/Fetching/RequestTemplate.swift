@@ -20,13 +20,15 @@ struct RequestTemplate: Sendable {
       for path in template.paths {
         guard let column = path.parentColumn(prefix: "parent") else {
           throw DeclarationError(
-            "\(entity): \"{\(path)}\" in \"\(template)\" is nothing that a request knows; it knows {parent.column}")
+            "\(entity): \"{\(path)}\" in \"\(template)\" is nothing that a request knows; it knows {parent.column}"
+          )
         }
         if !columns.contains(column) { columns.append(column) }
       }
     }
     if source.path.hasPrefix("http://") || source.path.hasPrefix("https://") {
-      throw DeclarationError("\(entity): the path \"\(source.path)\" is a whole address; put its front into the API's URL")
+      throw DeclarationError(
+        "\(entity): the path \"\(source.path)\" is a whole address; put its front into the API's URL")
     }
     parentColumns = columns
   }
@@ -53,17 +55,21 @@ struct RequestTemplate: Sendable {
     }
     return url.appending(
       query: query.map { item in
-        (item.name, item.value.parts.map { part in
-          switch part {
-          case .literal(let text): text
-          case .path(let path): value(path, parent)
-          }
-        }.joined())
+        (
+          item.name,
+          item.value.parts.map { part in
+            switch part {
+            case .literal(let text): text
+            case .path(let path): value(path, parent)
+            }
+          }.joined()
+        )
       })
   }
 
   private func value(_ path: JSONPath, _ parent: [StoredValue]) -> String {
-    guard let name = path.parentColumn(prefix: "parent"), let position = parentColumns.firstIndex(of: name) else { return "" }
+    guard let name = path.parentColumn(prefix: "parent"), let position = parentColumns.firstIndex(of: name)
+    else { return "" }
     switch parent[position] {
     case .null: return ""
     case .integer(let value): return String(value)
@@ -84,7 +90,9 @@ struct RequestTemplate: Sendable {
 extension JSONPath {
   /// The column of `prefix.column`.
   func parentColumn(prefix: String) -> String? {
-    guard components.count == 2, components[0] == .key(prefix), case .key(let name) = components[1] else { return nil }
+    guard components.count == 2, components[0] == .key(prefix), case .key(let name) = components[1] else {
+      return nil
+    }
     return name
   }
 }

@@ -126,7 +126,8 @@ struct Walker: Sendable {
       gathering.walk.bytes += response.bytesReceived
 
       var page = Page(
-        number: partPages, status: response.status, headers: response.headers, root: nil, recordCount: 0, newKeyCount: 0)
+        number: partPages, status: response.status, headers: response.headers, root: nil, recordCount: 0,
+        newKeyCount: 0)
       let isSuccess = (200...299).contains(response.status) && response.status != 204
       if !isSuccess {
         guard partPages > 1, pager.isEnd(status: response.status) else {
@@ -135,7 +136,9 @@ struct Walker: Sendable {
       }
       var decision: PageDecision?
       func decide() throws -> PageDecision {
-        do { return try pager.decide(after: page) } catch { throw WalkFailure(page: number, url: url, "\(error)") }
+        do { return try pager.decide(after: page) } catch {
+          throw WalkFailure(page: number, url: url, "\(error)")
+        }
       }
 
       if isSuccess {
@@ -168,7 +171,8 @@ struct Walker: Sendable {
       }
       onProgress(
         SyncProgress(
-          entity: plan.name, pages: gathering.walk.pages, records: gathering.walk.records, bytes: gathering.walk.bytes))
+          entity: plan.name, pages: gathering.walk.pages, records: gathering.walk.records,
+          bytes: gathering.walk.bytes))
       if firstPageOnly { return }
 
       let final = try decision ?? decide()
@@ -187,7 +191,8 @@ struct Walker: Sendable {
 
   /// The next page's address, checked, and the request for it under way.
   private func follow(
-    _ request: PageRequest, home: HTTPURL, current: HTTPURL, page: Int, partPages: Int, asked: inout [String: Int]
+    _ request: PageRequest, home: HTTPURL, current: HTTPURL, page: Int, partPages: Int,
+    asked: inout [String: Int]
   ) throws -> (HTTPURL, Task<HTTPResponse, any Error>) {
     let url = try address(request, home: home, current: current, page: page)
     if let earlier = asked[url.string] {
@@ -196,12 +201,14 @@ struct Walker: Sendable {
       let isCounted: Bool = if case .items = request { true } else { false }
       guard isRepeat && isCounted && plan.source.paging.makePager(true).needsRecords else {
         throw WalkFailure(
-          page: page, url: current, "the next page is one that was asked for already (\(url)): the pages go round in a loop")
+          page: page, url: current,
+          "the next page is one that was asked for already (\(url)): the pages go round in a loop")
       }
     }
     guard partPages < plan.source.maxPages else {
       throw WalkFailure(
-        page: page, url: current, "the limit of \(plan.source.maxPages) pages is reached, and more are pending (maxPages)")
+        page: page, url: current,
+        "the limit of \(plan.source.maxPages) pages is reached, and more are pending (maxPages)")
     }
     asked[url.string] = partPages + 1
     return (url, fetch(url))
@@ -226,11 +233,14 @@ struct Walker: Sendable {
     case .items(let items): return home.appending(query: items.map { ($0.name, $0.value) })
     case .address(let text):
       let url: HTTPURL
-      do { url = try current.resolving(text) } catch { throw WalkFailure(page: page, url: current, "the next link: \(error)") }
+      do { url = try current.resolving(text) } catch {
+        throw WalkFailure(page: page, url: current, "the next link: \(error)")
+      }
       guard url.origin == apiOrigin || client.foreignOrigins.contains(url.origin) else {
         throw WalkFailure(
           page: page, url: current,
-          "the next link leads to another origin, \(url.origin); if that is right, declare it: foreignOrigins: [\"\(url.origin)\"]")
+          "the next link leads to another origin, \(url.origin); if that is right, declare it: foreignOrigins: [\"\(url.origin)\"]"
+        )
       }
       if current.origin.scheme == "https" && url.origin.scheme == "http" {
         throw WalkFailure(page: page, url: current, "the next link leads from https to http")
@@ -243,7 +253,8 @@ struct Walker: Sendable {
   private static func statusText(_ response: HTTPResponse) -> String {
     let names = [
       204: "No Content", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
-      404: "Not Found", 408: "Request Timeout", 410: "Gone", 422: "Unprocessable Content", 429: "Too Many Requests",
+      404: "Not Found", 408: "Request Timeout", 410: "Gone", 422: "Unprocessable Content",
+      429: "Too Many Requests",
       500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
     ]
     var text = "HTTP \(response.status)\(names[response.status].map { " \($0)" } ?? "")"
@@ -260,10 +271,13 @@ struct Walker: Sendable {
 
   /// Decodes a page's records and notes their keys; returns the number of records, and of keys that are new.
   private func decode(
-    _ records: JSONValue, page: Int, parent: [StoredValue], _ decoder: RecordDecoder, _ gathering: inout Gathering
+    _ records: JSONValue, page: Int, parent: [StoredValue], _ decoder: RecordDecoder,
+    _ gathering: inout Gathering
   ) -> (records: Int, newKeys: Int) {
     var bad: [BadRecord] = []
-    let batch = decoder.decode(records, shape: plan.source.rows.shape, page: page, parent: parent) { bad.append($0) }
+    let batch = decoder.decode(records, shape: plan.source.rows.shape, page: page, parent: parent) {
+      bad.append($0)
+    }
     let keptBad = plan.source.badRecords.quarantineLimit ?? Self.namedBadRecords
     gathering.badCount += bad.count
     gathering.walk.rejects += bad.prefix(max(0, keptBad - gathering.walk.rejects.count))
@@ -302,10 +316,12 @@ struct Walker: Sendable {
     let named = gathering.walk.rejects.prefix(Self.namedBadRecords).map { "\n  \($0)" }.joined()
     let more = count > Self.namedBadRecords ? "\n  and \(count - Self.namedBadRecords) more" : ""
     guard let limit = plan.source.badRecords.quarantineLimit else {
-      throw WalkFailure("\(count) bad \(count == 1 ? "record" : "records"), nothing was written:\(named)\(more)")
+      throw WalkFailure(
+        "\(count) bad \(count == 1 ? "record" : "records"), nothing was written:\(named)\(more)")
     }
     guard count <= limit else {
-      throw WalkFailure("\(count) bad records, more than the \(limit) that may be quarantined:\(named)\(more)")
+      throw WalkFailure(
+        "\(count) bad records, more than the \(limit) that may be quarantined:\(named)\(more)")
     }
     gathering.ledger.doubt("\(count) \(count == 1 ? "record was" : "records were") skipped as bad")
   }

@@ -138,7 +138,9 @@ extension ColumnValue where Self: RawRepresentable, RawValue: KeyValue {
   }
   public var stored: StoredValue { rawValue.stored }
   public init(stored: StoredValue) throws {
-    guard let value = Self(rawValue: try RawValue(stored: stored)) else { throw UnreadableValue(stored, Self.self) }
+    guard let value = Self(rawValue: try RawValue(stored: stored)) else {
+      throw UnreadableValue(stored, Self.self)
+    }
     self = value
   }
 }
@@ -159,7 +161,9 @@ extension ColumnValue where Self: RawRepresentable & Codable, RawValue: KeyValue
   }
   public var stored: StoredValue { rawValue.stored }
   public init(stored: StoredValue) throws {
-    guard let value = Self(rawValue: try RawValue(stored: stored)) else { throw UnreadableValue(stored, Self.self) }
+    guard let value = Self(rawValue: try RawValue(stored: stored)) else {
+      throw UnreadableValue(stored, Self.self)
+    }
     self = value
   }
 }

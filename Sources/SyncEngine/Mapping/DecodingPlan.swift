@@ -69,7 +69,8 @@ struct DecodingPlan: Sendable {
       }
     columns.append(
       ColumnPlan(
-        name: name, path: path, source: source, reading: column.reading, isNullable: column.isNullable, isKey: isKey,
+        name: name, path: path, source: source, reading: column.reading, isNullable: column.isNullable,
+        isKey: isKey,
         options: column.options, defaultValue: defaultValue))
   }
 
@@ -92,7 +93,11 @@ struct DecodingPlan: Sendable {
           keyBytes += Array(key.utf8)
         }
         nodes.append(node)
-        if position < 0 { roots.append(nodes.count - 1) } else { nodes[position].children.append(nodes.count - 1) }
+        if position < 0 {
+          roots.append(nodes.count - 1)
+        } else {
+          nodes[position].children.append(nodes.count - 1)
+        }
         position = nodes.count - 1
       }
       if isKey { nodes[position].isOnKeyPath = true }

@@ -24,7 +24,8 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
   /// The text of a path that cannot be read; the start of the program refuses it.
   var fault: String? {
     for case .key(let key) in components where key.isEmpty || key.contains("[") || key.contains("]") {
-      return key.isEmpty ? "the path \"\(self)\" has an empty part" : "the path \"\(self)\" has a bracket without a position"
+      return key.isEmpty
+        ? "the path \"\(self)\" has an empty part" : "the path \"\(self)\" has a bracket without a position"
     }
     return nil
   }
@@ -92,7 +93,9 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     return value
   }
 
-  private static func text(_ components: [Component]) -> String { JSONPath(components: components).description }
+  private static func text(_ components: [Component]) -> String {
+    JSONPath(components: components).description
+  }
 }
 
 extension JSONPath.Obstacle: CustomStringConvertible {

@@ -79,10 +79,14 @@ public enum MappingBuilder<E: Entity> {
 
   public static func buildPartialBlock(first: Key<E>) -> Mapping<E> { Mapping(columns: [first.column]) }
 
-  @available(*, unavailable, message: "A mapping starts with its primary key: write Key(\\.id, \"id\") first.")
+  @available(
+    *, unavailable, message: "A mapping starts with its primary key: write Key(\\.id, \"id\") first."
+  )
   public static func buildPartialBlock(first: Field<E>) -> Mapping<E> { Mapping(columns: []) }
 
-  @available(*, unavailable, message: "A mapping starts with its primary key: write Key(\\.id, \"id\") first.")
+  @available(
+    *, unavailable, message: "A mapping starts with its primary key: write Key(\\.id, \"id\") first."
+  )
   public static func buildPartialBlock(first: Local<E>) -> Mapping<E> { Mapping(columns: []) }
 
   public static func buildPartialBlock(accumulated: Mapping<E>, next: Key<E>) -> Mapping<E> {
@@ -115,7 +119,8 @@ struct MappedColumn<E: Entity>: Sendable {
   let assign: @Sendable (inout E, StoredValue) throws -> Void
 
   init<V: ColumnValue>(
-    _ role: Column.Role, _ keyPath: any WritableKeyPath<E, V> & Sendable, _ place: Place, _ formats: [Format<V.Base>],
+    _ role: Column.Role, _ keyPath: any WritableKeyPath<E, V> & Sendable, _ place: Place,
+    _ formats: [Format<V.Base>],
     name: String?
   ) {
     self.role = role

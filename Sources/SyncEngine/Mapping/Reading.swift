@@ -52,7 +52,9 @@ public struct Format<Base: Sendable>: Sendable {
   let reading: Reading?
   let option: FieldOptions
 
-  private init(reading: Reading?, option: FieldOptions = []) { (self.reading, self.option) = (reading, option) }
+  private init(reading: Reading?, option: FieldOptions = []) {
+    (self.reading, self.option) = (reading, option)
+  }
 
   /// The column type's own way.
   public static var natural: Format { Format(reading: nil) }

@@ -108,7 +108,8 @@ final class RecordDecoder {
       let bytes = tape.raw(list).count
       var batch = RowBatchBuilder(
         page: page, columnCount: columns.count,
-        expectedRows: isSingle ? 1 : max(4, (end - list) / max(8, 2 * columns.count)), expectedBytes: bytes / 2)
+        expectedRows: isSingle ? 1 : max(4, (end - list) / max(8, 2 * columns.count)),
+        expectedBytes: bytes / 2)
       var index = isSingle ? list : list + 1
       var position = 0
       while index < end {
@@ -126,7 +127,8 @@ final class RecordDecoder {
   }
 
   private func decode(
-    _ tape: JSONTape, _ record: Int, key: Int, position: Int, parent: [StoredValue], into batch: inout RowBatchBuilder,
+    _ tape: JSONTape, _ record: Int, key: Int, position: Int, parent: [StoredValue],
+    into batch: inout RowBatchBuilder,
     onBad: (BadRecord) -> Void
   ) {
     var fault: (column: Int?, reason: String)?
@@ -240,7 +242,8 @@ final class RecordDecoder {
 
   @inline(__always)
   private func append(
-    _ tape: JSONTape, _ column: Int, key: Int, record: Int, parent: [StoredValue], into batch: inout RowBatchBuilder
+    _ tape: JSONTape, _ column: Int, key: Int, record: Int, parent: [StoredValue],
+    into batch: inout RowBatchBuilder
   ) -> String? {
     let plan = fast[column]
     if plan.operation != .none {
@@ -266,7 +269,8 @@ final class RecordDecoder {
       guard kind == .string, !tape.hasEscape(value), !(plan.emptyIsNull && raw.isEmpty) else { return false }
       batch.append(text: raw)
     case .integer:
-      guard kind == .integer, raw.count <= 18, let integer = Self.smallInteger(raw), plan.range.contains(integer)
+      guard kind == .integer, raw.count <= 18, let integer = Self.smallInteger(raw),
+        plan.range.contains(integer)
       else { return false }
       batch.append(.integer(integer))
     case .real:
@@ -301,7 +305,8 @@ final class RecordDecoder {
   }
 
   private func appendSlowly(
-    _ tape: JSONTape, _ column: Int, key: Int, record: Int, parent: [StoredValue], into batch: inout RowBatchBuilder
+    _ tape: JSONTape, _ column: Int, key: Int, record: Int, parent: [StoredValue],
+    into batch: inout RowBatchBuilder
   ) -> String? {
     let found: Found
     if case .template(let parts) = columns[column].source {
@@ -314,7 +319,9 @@ final class RecordDecoder {
     case .fault(let reason): return reason
     case .scalar(let scalar):
       present[column] = true
-      if scalar.kind == .null || (scalar.kind == .string && scalar.bytes.isEmpty && columns[column].options.contains(.emptyAsNull)) {
+      if scalar.kind == .null
+        || (scalar.kind == .string && scalar.bytes.isEmpty && columns[column].options.contains(.emptyAsNull))
+      {
         return appendNull(column, &batch)
       }
       return convert(scalar, column, &batch)
@@ -360,7 +367,9 @@ final class RecordDecoder {
       if slot == 0 && node >= 0 { return .missing }
       if slot & Self.obstructed != 0 {
         let obstacle = tape.kind(Int(slot & ~Self.obstructed))
-        return .fault("\(obstacle.name) stands where the path goes on: \(Self.excerpt(tape, Int(slot & ~Self.obstructed)))")
+        return .fault(
+          "\(obstacle.name) stands where the path goes on: \(Self.excerpt(tape, Int(slot & ~Self.obstructed)))"
+        )
       }
       return scalar(tape, Int(slot))
     case .recordKey:
@@ -445,7 +454,9 @@ final class RecordDecoder {
       guard let value = Self.integer(scalar) else {
         return "\(Self.excerpt(scalar)) is not an integer of 64 bits"
       }
-      guard range.contains(value) else { return "\(Self.excerpt(scalar)) is outside \(range.lowerBound)...\(range.upperBound)" }
+      guard range.contains(value) else {
+        return "\(Self.excerpt(scalar)) is outside \(range.lowerBound)...\(range.upperBound)"
+      }
       if let reason = check(.integer(value), scalar, column) { return reason }
       batch.append(.integer(value))
     case .real:
@@ -457,7 +468,9 @@ final class RecordDecoder {
       guard let value = Self.boolean(scalar) else { return "\(Self.excerpt(scalar)) is not a boolean" }
       batch.append(.integer(value ? 1 : 0))
     case .text:
-      if scalar.kind == .object || scalar.kind == .array { return "\(Self.excerpt(scalar)) is \(scalar.kind.name), not a text" }
+      if scalar.kind == .object || scalar.kind == .array {
+        return "\(Self.excerpt(scalar)) is \(scalar.kind.name), not a text"
+      }
       if reading.accepts != nil,
         let reason = check(.text(String(decoding: scalar.bytes, as: UTF8.self)), scalar, column)
       {
@@ -470,7 +483,9 @@ final class RecordDecoder {
       }
       batch.append(.integer(value))
     case .url:
-      guard scalar.kind == .string, Self.isURL(scalar.bytes) else { return "\(Self.excerpt(scalar)) is not a URL" }
+      guard scalar.kind == .string, Self.isURL(scalar.bytes) else {
+        return "\(Self.excerpt(scalar)) is not a URL"
+      }
       batch.append(text: scalar.bytes)
     case .json:
       // Values at a path were taken as they stand; what is left is text from a key, a parent or a template.
@@ -569,7 +584,11 @@ final class RecordDecoder {
   /// An http address of host and path in plain characters, which needs no asking.
   private static func isPlainURL(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     var host = 0
-    if bytes.starts(with: "https://".utf8) { host = 8 } else if bytes.starts(with: "http://".utf8) { host = 7 }
+    if bytes.starts(with: "https://".utf8) {
+      host = 8
+    } else if bytes.starts(with: "http://".utf8) {
+      host = 7
+    }
     guard host > 0 else { return false }
     var index = host
     while index < bytes.count, isHostByte(bytes[index]) { index += 1 }
@@ -584,7 +603,8 @@ final class RecordDecoder {
 
   @inline(__always)
   private static func isHostByte(_ byte: UInt8) -> Bool {
-    (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A) || (byte >= 0x30 && byte <= 0x39) || byte == 0x2D || byte == 0x2E
+    (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A) || (byte >= 0x30 && byte <= 0x39) || byte == 0x2D
+      || byte == 0x2E
   }
 
   // MARK: Messages

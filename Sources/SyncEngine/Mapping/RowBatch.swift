@@ -44,7 +44,8 @@ public final class RowBatch: @unchecked Sendable {
   private let arena: UnsafeMutablePointer<UInt8>
 
   fileprivate init(
-    page: Int, columnCount: Int, rowCount: Int, cells: UnsafeMutablePointer<Cell>, arena: UnsafeMutablePointer<UInt8>
+    page: Int, columnCount: Int, rowCount: Int, cells: UnsafeMutablePointer<Cell>,
+    arena: UnsafeMutablePointer<UInt8>
   ) {
     (self.page, self.columnCount, self.rowCount) = (page, columnCount, rowCount)
     (self.cells, self.arena) = (cells, arena)
@@ -130,7 +131,8 @@ struct RowBatchBuilder: ~Copyable {
   /// Makes the first `count` reserved bytes a text cell.
   @inline(__always)
   mutating func appendReserved(_ count: Int) {
-    append(Cell(.text, payload: UInt64(truncatingIfNeeded: arenaCount), length: UInt32(truncatingIfNeeded: count)))
+    append(
+      Cell(.text, payload: UInt64(truncatingIfNeeded: arenaCount), length: UInt32(truncatingIfNeeded: count)))
     arenaCount += count
   }
 

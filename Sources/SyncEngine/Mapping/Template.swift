@@ -28,7 +28,8 @@ struct Template: Sendable, Hashable, CustomStringConvertible {
         if !literal.isEmpty { parts.append(.literal(literal)) }
         literal = ""
         let path = JSONPath(parsing: String(rest[..<close]))
-        fault = fault ?? path.fault ?? (path.components.isEmpty ? "the template \"\(text)\" has empty braces" : nil)
+        fault =
+          fault ?? path.fault ?? (path.components.isEmpty ? "the template \"\(text)\" has empty braces" : nil)
         parts.append(.path(path))
         rest = rest[rest.index(after: close)...]
       } else if character == "}" {

@@ -7,7 +7,8 @@ package enum Timestamp {
 
   /// Days since 1970-01-01 of a date that exists, else nil.
   static func days(year: Int, month: Int, day: Int) -> Int? {
-    guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= length(of: month, in: year) else {
+    guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= length(of: month, in: year)
+    else {
       return nil
     }
     // Counts in years that begin in March, so that February 29 is the last day
@@ -91,7 +92,8 @@ package enum Timestamp {
   package static func parse(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
     var scanner = DigitScanner(text)
     guard let year = scanner.number(width: 4), scanner.take(UInt8(ascii: "-")),
-      let month = scanner.number(width: 2), scanner.take(UInt8(ascii: "-")), let day = scanner.number(width: 2),
+      let month = scanner.number(width: 2), scanner.take(UInt8(ascii: "-")),
+      let day = scanner.number(width: 2),
       let days = days(year: year, month: month, day: day),
       scanner.take(UInt8(ascii: "T")) || scanner.take(UInt8(ascii: " ")) || scanner.take(UInt8(ascii: "t")),
       let hour = scanner.number(width: 2), hour < 24, scanner.take(UInt8(ascii: ":")),
@@ -111,7 +113,13 @@ package enum Timestamp {
     var offset = 0
     if !(scanner.take(UInt8(ascii: "Z")) || scanner.take(UInt8(ascii: "z"))) {
       let sign: Int
-      if scanner.take(UInt8(ascii: "+")) { sign = 1 } else if scanner.take(UInt8(ascii: "-")) { sign = -1 } else { return nil }
+      if scanner.take(UInt8(ascii: "+")) {
+        sign = 1
+      } else if scanner.take(UInt8(ascii: "-")) {
+        sign = -1
+      } else {
+        return nil
+      }
       guard let hours = scanner.number(width: 2), hours < 24 else { return nil }
       offset = hours * 60
       if !scanner.isAtEnd {

@@ -39,7 +39,8 @@ struct DatePattern: Sendable {
         rest = rest.dropFirst(name.count)
       } else {
         if first.isLetter && first != "T" && first != "Z" {
-          fault = "the date pattern \"\(pattern)\" holds \"\(first)\": it knows yyyy, MM, dd, HH, mm, ss and SSS"
+          fault =
+            "the date pattern \"\(pattern)\" holds \"\(first)\": it knows yyyy, MM, dd, HH, mm, ss and SSS"
         }
         parts += first.utf8.map { .literal($0) }
         rest = rest.dropFirst()

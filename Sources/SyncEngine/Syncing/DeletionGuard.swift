@@ -13,11 +13,14 @@ public struct DeletionGuard: Sendable, Hashable {
   public func check(deleting deleted: Int, of rows: Int, isAnswerEmpty: Bool) throws(GuardRefusal) {
     guard deleted > 0 else { return }
     if isAnswerEmpty {
-      if !allowEmpty { throw GuardRefusal(deleted: deleted, rows: rows, rule: "the source returned no record at all") }
+      if !allowEmpty {
+        throw GuardRefusal(deleted: deleted, rows: rows, rule: "the source returned no record at all")
+      }
     } else if Double(deleted) > share * Double(rows) {
       let percent = Int((Double(deleted) / Double(rows) * 100).rounded(.up))
       throw GuardRefusal(
-        deleted: deleted, rows: rows, rule: "\(percent)% of the rows, and the guard allows \(Int(share * 100))%")
+        deleted: deleted, rows: rows,
+        rule: "\(percent)% of the rows, and the guard allows \(Int(share * 100))%")
     }
   }
 }
@@ -27,7 +30,9 @@ public struct GuardRefusal: Error, Sendable, CustomStringConvertible {
   public let deleted: Int
   public let rows: Int
   let rule: String
-  public var description: String { "the run would delete \(deleted) of \(rows) rows (\(rule)); nothing was written" }
+  public var description: String {
+    "the run would delete \(deleted) of \(rows) rows (\(rule)); nothing was written"
+  }
 }
 
 /// The deletion of what a provably complete walk did not see. A store deletes only what one of these tells it to.
@@ -41,7 +46,8 @@ public struct ArmedDeletion: Sendable {
 
   /// Nil where the proof is not enough for deletion yet.
   init?(
-    proof: ProofOfCompleteness, seen: KeyIndex, scope: DeletionScope?, bound: DeletionGuard, isAnswerEmpty: Bool
+    proof: ProofOfCompleteness, seen: KeyIndex, scope: DeletionScope?, bound: DeletionGuard,
+    isAnswerEmpty: Bool
   ) {
     guard proof.armsDeletion else { return nil }
     (self.seen, self.scope, self.bound, self.isAnswerEmpty) = (seen, scope, bound, isAnswerEmpty)

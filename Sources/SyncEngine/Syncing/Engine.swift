@@ -13,10 +13,15 @@ public final class Engine: Sendable {
   public struct Options: Sendable {
     /// Addresses that replace those of the APIs, by the API's name.
     public var urls: [String: String]
+    /// Rates that replace those of the APIs, by the API's name.
+    public var rates: [String: API.Rate]
     /// How long a run waits for another one that holds its table.
     public var wait: Duration
 
-    public init(urls: [String: String] = [:], wait: Duration = .seconds(60)) { (self.urls, self.wait) = (urls, wait) }
+    public init(urls: [String: String] = [:], rates: [String: API.Rate] = [:], wait: Duration = .seconds(60))
+    {
+      (self.urls, self.rates, self.wait) = (urls, rates, wait)
+    }
   }
 
   public let store: any Store
@@ -43,7 +48,8 @@ public final class Engine: Sendable {
   ///
   /// - Parameter needingSecrets: the entities whose secrets have to be there; all by default.
   /// - Throws: ``DeclarationError`` for the first one that cannot work.
-  public func prepare(_ entities: [any Entity.Type], needingSecrets running: [any Entity.Type]? = nil) throws {
+  public func prepare(_ entities: [any Entity.Type], needingSecrets running: [any Entity.Type]? = nil) throws
+  {
     var plans: [EntityPlan] = []
     for entity in entities { plans.append(try EntityPlan.erased(entity, urls: options.urls)) }
     try EntityListValidator.validate(plans)
@@ -56,7 +62,9 @@ public final class Engine: Sendable {
     var visited: Set<ObjectIdentifier> = []
     func visit(_ entity: any Entity.Type) {
       guard visited.insert(ObjectIdentifier(entity)).inserted else { return }
-      if let parent = entity.source.parents?.entity, entities.contains(where: { $0 == parent }) { visit(parent) }
+      if let parent = entity.source.parents?.entity, entities.contains(where: { $0 == parent }) {
+        visit(parent)
+      }
       ordered.append(entity)
     }
     for entity in entities { visit(entity) }
@@ -76,9 +84,11 @@ public final class Engine: Sendable {
     let authorizer = try Authorizer(api.auth, api: api.name, redactor: redactor)
     var origins: Set<HTTPURL.Origin> = []
     for text in api.foreignOrigins {
-      do { origins.insert(try HTTPURL(text).origin) } catch { throw DeclarationError("API \"\(api.name)\": \(error)") }
+      do { origins.insert(try HTTPURL(text).origin) } catch {
+        throw DeclarationError("API \"\(api.name)\": \(error)")
+      }
     }
-    let limiter = api.rate.map { rate in
+    let limiter = (options.rates[api.name] ?? api.rate).map { rate in
       limiters.withLock { limiters in
         let limiter = limiters[api.name] ?? RateLimiter(interval: rate.interval)
         limiters[api.name] = limiter
@@ -109,7 +119,9 @@ public final class Engine: Sendable {
     var run = RunRecord(
       run: Self.newRunID(), entity: plan.name, started: Self.now(), finished: 0, outcome: .failed)
     let lease: any Lease
-    do { lease = try await store.lease(table: plan.schema.name, wait: options.wait) } catch let error as LeaseTimeout {
+    do { lease = try await store.lease(table: plan.schema.name, wait: options.wait) } catch let error
+      as LeaseTimeout
+    {
       throw SyncError(kind: .busy, entity: plan.name, message: error.description)
     } catch let error as StoreError {
       throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact(error.description))
@@ -128,7 +140,9 @@ public final class Engine: Sendable {
       run.reason = message
       // The failure itself is what matters: that it could not be kept as well is said beside it.
       var suffix = ""
-      do { try await store.record(run) } catch { suffix = " (and the run could not be recorded: \(redactor.redact("\(error)")))" }
+      do { try await store.record(run) } catch {
+        suffix = " (and the run could not be recorded: \(redactor.redact("\(error)")))"
+      }
       throw SyncError(kind: isRefusal ? .refused : .failed, entity: plan.name, message: message + suffix)
     }
   }
@@ -158,7 +172,8 @@ public final class Engine: Sendable {
     if case .missing(let bound) = plan.deletion, doubts.isEmpty, case .proven(let proof) = walk.outcome {
       func arm(_ proof: ProofOfCompleteness) -> ArmedDeletion? {
         ArmedDeletion(
-          proof: proof, seen: keys, scope: deletionScope(plan, parents), bound: bound, isAnswerEmpty: keys.count == 0)
+          proof: proof, seen: keys, scope: deletionScope(plan, parents), bound: bound,
+          isAnswerEmpty: keys.count == 0)
       }
       deletion = arm(proof)
       // Pages that shift may have hidden a row that is there. Only where one walk found something to delete does a
@@ -191,14 +206,18 @@ public final class Engine: Sendable {
     return (record, walk.absentColumns)
   }
 
-  private func walker(_ prepared: Prepared, _ onProgress: @escaping @Sendable (SyncProgress) -> Void) -> Walker {
+  private func walker(_ prepared: Prepared, _ onProgress: @escaping @Sendable (SyncProgress) -> Void)
+    -> Walker
+  {
     var client = prepared.client
     let (name, redactor) = (prepared.plan.name, redactor)
     client.onRetry = { reason, wait in
       onProgress(
-        SyncProgress(entity: name, retry: redactor.redact("\(reason); next attempt in \(wait.milliseconds) ms")))
+        SyncProgress(
+          entity: name, retry: redactor.redact("\(reason); next attempt in \(wait.milliseconds) ms")))
     }
-    return Walker(plan: prepared.plan, client: client, authorizer: prepared.authorizer, onProgress: onProgress)
+    return Walker(
+      plan: prepared.plan, client: client, authorizer: prepared.authorizer, onProgress: onProgress)
   }
 
   /// The rows that requests are made for; one without values where the source has no parents.

@@ -28,7 +28,9 @@ struct EntityPlan: Sendable {
     var owner: [(String, String)] = []
     for (mapped, column) in zip(mapping.columns, schema.columns) where column.role != .local {
       decoding.add(mapped, named: column.name, default: column.defaultValue)
-      if case .path(let path) = mapped.place, let parent = path.parentColumn { owner.append((column.name, parent)) }
+      if case .path(let path) = mapped.place, let parent = path.parentColumn {
+        owner.append((column.name, parent))
+      }
     }
     let requests = try RequestTemplate(source, entity: schema.name, parentColumns: decoding.parentColumns)
 
@@ -39,7 +41,8 @@ struct EntityPlan: Sendable {
 
     if let parents = source.parents {
       let parentSchema = try TableSchema.erased(parents.entity)
-      let columns = requests.parentColumns.compactMap { name in parentSchema.columns.first { $0.name == name } }
+      let columns = requests.parentColumns.compactMap { name in parentSchema.columns.first { $0.name == name }
+      }
       parent = ParentPlan(
         schema: parentSchema, columns: columns,
         owner: owner.compactMap { own in columns.firstIndex { $0.name == own.1 }.map { (own.0, $0) } })
@@ -50,7 +53,8 @@ struct EntityPlan: Sendable {
     (self.requests, deletion) = (requests, E.deletion.policy)
   }
 
-  static func erased(_ entity: any Entity.Type, urls: [String: String]) throws(DeclarationError) -> EntityPlan {
+  static func erased(_ entity: any Entity.Type, urls: [String: String]) throws(DeclarationError) -> EntityPlan
+  {
     try EntityPlan(entity, urls: urls)
   }
 
@@ -61,9 +65,11 @@ struct EntityPlan: Sendable {
   /// another one's deletions.
   func scope(principal: String) -> String {
     let query = source.query.items.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
-    let columns = decoding.columns.map { "\($0.name)<\($0.path)\($0.isKey ? " key" : "")" }.joined(separator: ",")
+    let columns = decoding.columns.map { "\($0.name)<\($0.path)\($0.isKey ? " key" : "")" }.joined(
+      separator: ",")
     return [
-      source.api.url, source.path, query, source.headers.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(),
+      source.api.url, source.path, query,
+      source.headers.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(),
       "\(source.rows.path) \(source.rows.shape)", columns, parent?.schema.name ?? "", principal,
     ].joined(separator: "\n")
   }
@@ -87,5 +93,7 @@ extension TableSchema {
     }
   }
 
-  static func erased(_ entity: any Entity.Type) throws(DeclarationError) -> TableSchema { try TableSchema(entity) }
+  static func erased(_ entity: any Entity.Type) throws(DeclarationError) -> TableSchema {
+    try TableSchema(entity)
+  }
 }

@@ -43,7 +43,8 @@ public struct KeyIndex: Sendable {
     }
     entries.append(
       Entry(
-        start: bytes.count, hash: UInt32(truncatingIfNeeded: hash >> 32), ordinal: UInt32(truncatingIfNeeded: ordinal),
+        start: bytes.count, hash: UInt32(truncatingIfNeeded: hash >> 32),
+        ordinal: UInt32(truncatingIfNeeded: ordinal),
         walk: walk))
     bytes.append(contentsOf: key)
     table[slot] = UInt32(entries.count)
@@ -61,7 +62,9 @@ public struct KeyIndex: Sendable {
     return false
   }
 
-  private func end(_ position: Int) -> Int { position + 1 < entries.count ? entries[position + 1].start : bytes.count }
+  private func end(_ position: Int) -> Int {
+    position + 1 < entries.count ? entries[position + 1].start : bytes.count
+  }
 
   private func matches(_ position: Int, _ hash: UInt64, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
     let entry = entries[position]
@@ -157,5 +160,7 @@ package struct KeyBytes {
     }
   }
 
-  package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R { bytes.withUnsafeBufferPointer(body) }
+  package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
+    bytes.withUnsafeBufferPointer(body)
+  }
 }

@@ -30,7 +30,9 @@ public struct RunRecord: Sendable, Hashable {
   public var rejected = 0
 
   public init(run: String, entity: String, started: Int64, finished: Int64, outcome: Outcome) {
-    (self.run, self.entity, self.started, self.finished, self.outcome) = (run, entity, started, finished, outcome)
+    (self.run, self.entity, self.started, self.finished, self.outcome) = (
+      run, entity, started, finished, outcome
+    )
   }
 }
 

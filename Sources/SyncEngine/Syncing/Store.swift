@@ -51,7 +51,9 @@ public protocol Store: Sendable {
   /// Calls `body` for each row, with the values of the asked-for columns. The order is that of the keys.
   ///
   /// - Parameter key: only the row with this key.
-  func rows(of schema: TableSchema, columns: [Column], key: [StoredValue]?, _ body: ([StoredValue]) throws -> Void) throws
+  func rows(
+    of schema: TableSchema, columns: [Column], key: [StoredValue]?, _ body: ([StoredValue]) throws -> Void)
+    throws
 
   /// Writes what is pending to its final place and closes connections.
   func close() async
@@ -66,7 +68,8 @@ public protocol Lease: Sendable {
 public struct LeaseTimeout: Error, Sendable, CustomStringConvertible {
   public var description: String
   public init(table: String, wait: Duration) {
-    description = "another run has held the table \"\(table)\" for longer than \(wait.components.seconds) s (--wait)"
+    description =
+      "another run has held the table \"\(table)\" for longer than \(wait.components.seconds) s (--wait)"
   }
 }
 
@@ -121,7 +124,8 @@ extension Store {
     let schema = try TableSchema(entity)
     let mapping = E.mapping
     if let key, key.count != schema.keys.count {
-      throw StoreError("\(schema.name) has a key of \(schema.keys.count) columns, and \(key.count) values were given")
+      throw StoreError(
+        "\(schema.name) has a key of \(schema.keys.count) columns, and \(key.count) values were given")
     }
     var found: [E] = []
     try rows(of: schema, columns: schema.columns, key: key) { values in

@@ -6,7 +6,8 @@ import struct FoundationEssentials.URL
 extension API {
   /// The New York Times (developer.nytimes.com): 5 requests a minute on a free key.
   static let nyTimes = API(
-    "nytimes", url: "https://api.nytimes.com/svc/search/v2/", auth: .query("api-key", .environment("NYT_API_KEY")),
+    "nytimes", url: "https://api.nytimes.com/svc/search/v2/",
+    auth: .query("api-key", .environment("NYT_API_KEY")),
     rate: .perMinute(5))
 }
 

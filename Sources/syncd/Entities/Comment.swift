@@ -8,7 +8,8 @@ struct Comment: Entity {
   var email = ""
   var body = ""
 
-  static let source = Source(.placeholder, "posts/{parent.id}/comments", paging: .none, parents: Parents(Post.self))
+  static let source = Source(
+    .placeholder, "posts/{parent.id}/comments", paging: .none, parents: Parents(Post.self))
 
   static var mapping: Mapping<Comment> {
     Key(\.id)

@@ -9,14 +9,18 @@ enum ColumnNameValidator {
     for column in mapping.columns {
       guard let name = column.name, !name.isEmpty else {
         throw DeclarationError(
-          "\(entity): a statement's property has no name that can be read (a computed or nested one); give it one: name: \"…\"")
+          "\(entity): a statement's property has no name that can be read (a computed or nested one); give it one: name: \"…\""
+        )
       }
-      guard !name.contains("\0") else { throw DeclarationError("\(entity): the column name \"\(name)\" holds a NUL") }
+      guard !name.contains("\0") else {
+        throw DeclarationError("\(entity): the column name \"\(name)\" holds a NUL")
+      }
       if let twin = names.updateValue(name, forKey: name.lowercased()) {
         throw DeclarationError(
           twin == name
             ? "\(entity): two statements fill the column \"\(name)\""
-            : "\(entity): the columns \"\(twin)\" and \"\(name)\" differ only in case, which databases do not tell apart")
+            : "\(entity): the columns \"\(twin)\" and \"\(name)\" differ only in case, which databases do not tell apart"
+        )
       }
     }
   }

@@ -1,16 +1,20 @@
 /// The entities of a program have names of their own, and every parent is among them.
 enum EntityListValidator {
   static func validate(_ plans: [EntityPlan]) throws(DeclarationError) {
-    if plans.isEmpty { throw DeclarationError("no entity is declared; add one to the program's list of entities") }
+    if plans.isEmpty {
+      throw DeclarationError("no entity is declared; add one to the program's list of entities")
+    }
     var names: [String: String] = [:]
     for plan in plans {
       if let twin = names.updateValue(plan.name, forKey: plan.name.lowercased()) {
-        throw DeclarationError("two entities have the table \"\(twin)\"\(twin == plan.name ? "" : " (case does not count)")")
+        throw DeclarationError(
+          "two entities have the table \"\(twin)\"\(twin == plan.name ? "" : " (case does not count)")")
       }
     }
     for plan in plans {
       if let parent = plan.parent, names[parent.schema.name.lowercased()] == nil {
-        throw DeclarationError("\(plan.name): its parent \"\(parent.schema.name)\" is not in the program's list of entities")
+        throw DeclarationError(
+          "\(plan.name): its parent \"\(parent.schema.name)\" is not in the program's list of entities")
       }
     }
     // The same name is the same API: its limits and its configured URL hold for all of its entities.

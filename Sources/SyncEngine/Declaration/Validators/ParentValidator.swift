@@ -6,21 +6,25 @@ enum ParentValidator {
     guard let parents = source.parents else {
       if let column = columns.first {
         throw DeclarationError(
-          "\(entity): \"parent.\(column)\" is read, but the source has no parents; add parents: Parents(….self)")
+          "\(entity): \"parent.\(column)\" is read, but the source has no parents; add parents: Parents(….self)"
+        )
       }
       return
     }
     let schema = try TableSchema.erased(parents.entity)
     for column in columns where !schema.columns.contains(where: { $0.name == column }) {
       throw DeclarationError(
-        "\(entity): \"parent.\(column)\" is read, but \(schema.name) has no column \"\(column)\"; it has \(schema.columns.map(\.name).joined(separator: ", "))")
+        "\(entity): \"parent.\(column)\" is read, but \(schema.name) has no column \"\(column)\"; it has \(schema.columns.map(\.name).joined(separator: ", "))"
+      )
     }
     if columns.isEmpty {
-      throw DeclarationError("\(entity): the source has parents, but nothing in its path or query names {parent.…}")
+      throw DeclarationError(
+        "\(entity): the source has parents, but nothing in its path or query names {parent.…}")
     }
     if case .missing = deletion, owner.isEmpty {
       throw DeclarationError(
-        "\(entity): a deletion among rows of parents has to know whose row each one is; fill a column from the parent: Field(\\.…, \"@parent.\(columns[0])\")")
+        "\(entity): a deletion among rows of parents has to know whose row each one is; fill a column from the parent: Field(\\.…, \"@parent.\(columns[0])\")"
+      )
     }
   }
 }

@@ -14,19 +14,24 @@ enum PathValidator {
         throw DeclarationError("\(entity): column \"\(name)\": \(fault)")
       }
       if column.options.isSuperset(of: [.required, .nullAsDefault]) {
-        throw DeclarationError("\(entity): column \"\(name)\" is .required, so it has no default for .nullAsDefault")
+        throw DeclarationError(
+          "\(entity): column \"\(name)\" is .required, so it has no default for .nullAsDefault")
       }
       if column.options.contains(.nullAsDefault), column.initial(E()) == .null {
-        throw DeclarationError("\(entity): column \"\(name)\" is .nullAsDefault, but its property has no initial value")
+        throw DeclarationError(
+          "\(entity): column \"\(name)\" is .nullAsDefault, but its property has no initial value")
       }
       if case .path(let path) = column.place, path == .key("@key"), source.rows.shape != .byKey {
         throw DeclarationError(
-          "\(entity): column \"\(name)\" reads @key, but the records are not declared to be the values of an object (rows: .byKey)")
+          "\(entity): column \"\(name)\" reads @key, but the records are not declared to be the values of an object (rows: .byKey)"
+        )
       }
     }
     for path in source.paging.paths + [source.rows.path] {
       if let fault = path.fault { throw DeclarationError("\(entity): \(fault)") }
     }
-    if source.maxPages < 1 { throw DeclarationError("\(entity): maxPages is \(source.maxPages); it has to be 1 or more") }
+    if source.maxPages < 1 {
+      throw DeclarationError("\(entity): maxPages is \(source.maxPages); it has to be 1 or more")
+    }
   }
 }

@@ -36,18 +36,21 @@ extension Paging {
   ///   - pages: the number of all pages, in the body.
   ///   - endStatus: statuses that a page behind the last one is answered with, such as 404.
   public static func page(
-    _ parameter: String, from first: Int = 1, size: Int? = nil, sizeParameter: String? = nil, total: JSONPath? = nil,
+    _ parameter: String, from first: Int = 1, size: Int? = nil, sizeParameter: String? = nil,
+    total: JSONPath? = nil,
     pages: JSONPath? = nil, endStatus: Set<Int> = []
   ) -> Paging {
     Paging(
       makePager: { asksForEnd in
         Counted(
-          style: .page(parameter), first: first, size: size, sizeParameter: sizeParameter, total: total, pages: pages,
+          style: .page(parameter), first: first, size: size, sizeParameter: sizeParameter, total: total,
+          pages: pages,
           endStatus: endStatus, asksForEnd: asksForEnd)
       },
       paths: [total, pages].compactMap { $0 },
       description:
-        "page \(parameter) \(first) \(size ?? 0) \(sizeParameter ?? "") \(total?.description ?? "") \(pages?.description ?? "")")
+        "page \(parameter) \(first) \(size ?? 0) \(sizeParameter ?? "") \(total?.description ?? "") \(pages?.description ?? "")"
+    )
   }
 }
 
@@ -105,27 +108,33 @@ struct Counted: Pager {
       if asksForEnd && endStatusSeen < 2 { return .next(request()) }
       return .end(endStatusSeen >= 2 ? .proven : .unproven("status \(page.status) ended the pages"))
     }
-    if endStatusSeen > 0 { return .end(.unproven("the page behind the last one was answered differently when asked again")) }
+    if endStatusSeen > 0 {
+      return .end(.unproven("the page behind the last one was answered differently when asked again"))
+    }
 
     recordsSeen += page.recordCount
     newKeysSeen += page.newKeyCount
     pagesSeen += 1
 
     if let total, let count = try page.count(at: total) {
-      if let firstTotal, firstTotal != count { totalDoubt = "the total changed from \(firstTotal) to \(count) during the walk" }
+      if let firstTotal, firstTotal != count {
+        totalDoubt = "the total changed from \(firstTotal) to \(count) during the walk"
+      }
       firstTotal = firstTotal ?? count
       if page.recordCount > 0 && recordsSeen >= count { return .end(end(total: count)) }
     }
     if let pages, let count = try page.count(at: pages), pagesSeen >= count, page.recordCount > 0 {
       // The number of pages is a total in other units.
-      return .end(firstTotal == nil ? totalDoubt.map(PageEnd.unproven) ?? .proven : end(total: firstTotal ?? 0))
+      return .end(
+        firstTotal == nil ? totalDoubt.map(PageEnd.unproven) ?? .proven : end(total: firstTotal ?? 0))
     }
     if page.recordCount == 0 {
       if let firstTotal, recordsSeen != firstTotal { return .end(end(total: firstTotal)) }
       return .end(totalDoubt.map(PageEnd.unproven) ?? .proven)
     }
     if page.newKeyCount == 0 {
-      return .end(.unproven("page \(page.number) brought no new key, which may be the end or a fault of the source"))
+      return .end(
+        .unproven("page \(page.number) brought no new key, which may be the end or a fault of the source"))
     }
     if let size, page.recordCount < size, firstTotal == nil, pages == nil, !asksForEnd {
       return .end(.unproven("the last page was short, and no empty one was asked for"))

@@ -28,7 +28,9 @@ struct Cursor: Pager {
   mutating func decide(after page: Page) throws -> PageDecision {
     var hasMore: Bool?
     if let more, let flag = try page.value(at: more), !flag.isNull {
-      guard let value = flag.bool else { throw PagingError("the flag at \"\(more)\" is \(flag.kind.name), not a boolean") }
+      guard let value = flag.bool else {
+        throw PagingError("the flag at \"\(more)\" is \(flag.kind.name), not a boolean")
+      }
       hasMore = value
     }
     if hasMore == false { return .end(.proven) }
@@ -39,7 +41,10 @@ struct Cursor: Pager {
       throw PagingError("the cursor at \"\(path)\" is \(value.kind.name), not a text or a number")
     }
     guard let token, !token.isEmpty else {
-      if hasMore == true { throw PagingError("\"\(more?.description ?? "")\" says that there is more, but there is no cursor at \"\(path)\"") }
+      if hasMore == true {
+        throw PagingError(
+          "\"\(more?.description ?? "")\" says that there is more, but there is no cursor at \"\(path)\"")
+      }
       return .end(.proven)
     }
     guard seen.insert(token).inserted else {

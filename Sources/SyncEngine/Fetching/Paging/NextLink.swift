@@ -27,7 +27,9 @@ extension Page {
   func value(at path: JSONPath) throws(PagingError) -> JSONValue? {
     guard let root else { return nil }
     // A root array has no envelope for the field to stand in: a declaration that does not fit the answer.
-    do { return try path.value(in: root) } catch { throw PagingError("the paging field \"\(path)\": \(error)") }
+    do { return try path.value(in: root) } catch {
+      throw PagingError("the paging field \"\(path)\": \(error)")
+    }
   }
 
   /// A count of records in the body; nil if it is missing or null.

@@ -1,0 +1,158 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A real HTTP server on loopback that gives declared answers. It ends with this object.
+public final class AnswerServer: @unchecked Sendable {
+  // Sendable: all properties are set in init; Process and Pipe are only touched again in deinit.
+  public let base: String
+  private let process = Process()
+  private let input = Pipe()
+
+  public struct Request: Decodable, Sendable {
+    public var target: String
+    public var path: String
+    public var query: [[String]]
+    public var headers: [String: String]
+
+    /// The value of a query item; nil if it did not come.
+    public subscript(_ name: String) -> String? { query.first { $0[0] == name }?[1] }
+  }
+
+  public init(_ routes: [Route]) throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "routes-\(UUID().uuidString).json")
+    try JSONEncoder().encode(routes).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = ["python3", Repository.root + "/Tests/Support/answers.py", file.path]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardInput = input
+    try process.run()
+    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    guard let port = line.split(separator: " ").last.flatMap({ Int($0.filter(\.isNumber)) }) else {
+      throw TestFailure("the answer server did not start: \(line)")
+    }
+    base = "http://127.0.0.1:\(port)"
+  }
+
+  deinit {
+    try? input.fileHandleForWriting.close()
+    process.terminate()
+    process.waitUntilExit()
+  }
+
+  /// The requests since the start or the last ``reset()``.
+  public func requests() throws -> [Request] {
+    try JSONDecoder().decode([Request].self, from: get("/_log"))
+  }
+
+  public func reset() throws { _ = try get("/_reset") }
+
+  /// Replaces all routes.
+  public func serve(_ routes: [Route]) throws {
+    try Shell.run(
+      "curl", "-s", "-X", "POST", "--data-binary", "@-", base + "/_routes",
+      input: JSONEncoder().encode(routes))
+  }
+
+  private func get(_ path: String) throws -> Data { try Shell.run("curl", "-s", base + path) }
+}
+
+public struct TestFailure: Error, CustomStringConvertible {
+  public var description: String
+  public init(_ description: String) { self.description = description }
+}
+
+/// Places in the repository.
+public enum Repository {
+  public static let root: String = {
+    var url = URL(fileURLWithPath: #filePath)
+    for _ in 0..<3 { url.deleteLastPathComponent() }
+    return url.path
+  }()
+}
+
+/// Runs other programs.
+public enum Shell {
+  public struct Result: Sendable {
+    public var status: Int32
+    public var output: String
+    public var errors: String
+  }
+
+  /// The output of a program that ends well.
+  @discardableResult
+  public static func run(_ words: String..., input: Data? = nil) throws -> Data {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = words
+    let output = Pipe()
+    process.standardOutput = output
+    let pipe = Pipe()
+    process.standardInput = pipe
+    try process.run()
+    if let input { pipe.fileHandleForWriting.write(input) }
+    try pipe.fileHandleForWriting.close()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else {
+      throw TestFailure("\(words) ended with \(process.terminationStatus)")
+    }
+    return data
+  }
+
+  /// A program with its exit status and what it printed.
+  public static func result(
+    _ words: [String], environment: [String: String] = [:], directory: String? = nil
+  ) throws -> Result {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = words
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
+    let folder = FileManager.default.temporaryDirectory
+    let out = folder.appendingPathComponent("out-\(UUID().uuidString)")
+    let err = folder.appendingPathComponent("err-\(UUID().uuidString)")
+    for file in [out, err] { try Data().write(to: file) }
+    defer { for file in [out, err] { try? FileManager.default.removeItem(at: file) } }
+    process.standardOutput = try FileHandle(forWritingTo: out)
+    process.standardError = try FileHandle(forWritingTo: err)
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    return Result(
+      status: status, output: String(decoding: try Data(contentsOf: out), as: UTF8.self),
+      errors: String(decoding: try Data(contentsOf: err), as: UTF8.self))
+  }
+
+  /// A program of this package, from the folder that the tests were built into.
+  public static func product(_ name: String) -> String {
+    // The test runner lies beside the products.
+    let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+    var candidate = folder
+    for _ in 0..<4 {
+      let path = candidate.appendingPathComponent(name).path
+      if FileManager.default.isExecutableFile(atPath: path) { return path }
+      candidate.deleteLastPathComponent()
+    }
+    return Repository.root + "/.build/debug/" + name
+  }
+}
+
+/// A folder that goes when this object does.
+public final class TemporaryFolder: Sendable {
+  public let path: String
+
+  public init() throws {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("syncd-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    path = url.path
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+}
