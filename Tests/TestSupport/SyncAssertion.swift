@@ -52,6 +52,17 @@ public func expect(_ actual: String, is expected: String, sourceLocation: Source
 }
 
 public enum Rows {
+  /// Copies a whole database, what is in its WAL too.
+  public static func copy(_ path: String, to target: String) throws {
+    _ = try text(path, "VACUUM INTO '\(target)'")
+  }
+
+  /// Puts a copy in the place of a database and all that belongs to it.
+  public static func restore(_ copy: String, to path: String) throws {
+    for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    try FileManager.default.copyItem(atPath: copy, toPath: path)
+  }
+
   public static func text(_ path: String, _ sql: String) throws -> String {
     var handle: OpaquePointer?
     defer { sqlite3_close(handle) }

@@ -29,6 +29,30 @@ public struct Key<E: Entity>: MappingPart {
   }
 }
 
+// Mistakes that would otherwise be reported in the words of generics.
+extension Key {
+  @available(
+    *, unavailable,
+    message: "A key is never null and compares exactly: an integer, String, Date, URL or an enum (KeyValue)."
+  )
+  public init<V: ColumnValue>(
+    _ keyPath: any WritableKeyPath<E, V> & Sendable, _ path: JSONPath = .root, name: String? = nil
+  ) { fatalError("unavailable") }
+
+  @available(*, unavailable, message: "The property is a constant, and a sync has to write it: declare it with var.")
+  public init<V: KeyValue>(
+    _ keyPath: any KeyPath<E, V> & Sendable, _ path: JSONPath = .root, name: String? = nil
+  ) { fatalError("unavailable") }
+}
+
+extension Field {
+  @available(*, unavailable, message: "The property is a constant, and a sync has to write it: declare it with var.")
+  public init<V: ColumnValue>(
+    _ keyPath: any KeyPath<E, V> & Sendable, _ path: JSONPath = .root, _ formats: Format<V.Base>...,
+    name: String? = nil
+  ) { fatalError("unavailable") }
+}
+
 /// A column that the source owns: every sync may write it.
 public struct Field<E: Entity>: MappingPart {
   public typealias Owner = E
@@ -76,6 +100,9 @@ public struct Local<E: Entity>: MappingPart {
 public enum MappingBuilder<E: Entity> {
   // One generic overload rather than three: the compiler then reports a misspelt property as such.
   public static func buildExpression<Part: MappingPart>(_ part: Part) -> Part where Part.Owner == E { part }
+
+  @available(*, unavailable, message: "A mapping starts with its primary key: write Key(\\.id, \"id\") first.")
+  public static func buildBlock() -> Mapping<E> { Mapping(columns: []) }
 
   public static func buildPartialBlock(first: Key<E>) -> Mapping<E> { Mapping(columns: [first.column]) }
 

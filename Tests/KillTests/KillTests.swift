@@ -1,0 +1,75 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A killed run leaves the table as before or as after, at whatever moment it dies.
+@Suite("kill -9")
+struct KillTests {
+  @Test("at 100 random moments of `once`, the table is as before or as after, every time")
+  func killedAtRandomMoments() throws {
+    let before = try BookPages(edition: 1, ids: 1..<8_001)
+    // Every row changes, a tenth is gone, some are new: a mixture of both states could not go unseen.
+    let after = try BookPages(edition: 2, ids: 801..<8_401)
+    let folder = try TemporaryFolder()
+    let store = folder.path + "/store.sqlite"
+    let server = try AnswerServer(before.routes)
+    let config = folder.path + "/config.json"
+    try #"{"store": "\#(store)", "apis": {"case": {"url": "\#(server.base)/"}}}"#
+      .write(toFile: config, atomically: true, encoding: .utf8)
+    let command = [Shell.product("CaseEntities"), "once", "--config", config]
+
+    func run() throws -> Shell.Result { try Shell.result(command, environment: ["SYNCD_CASE": "bench"]) }
+    func table() throws -> String { try Rows.text(store, "SELECT * FROM book ORDER BY id") }
+
+    // The two states, and how long a whole run takes here and now.
+    #expect(try run().output.hasPrefix("book: 8000 records, 8000 inserted"))
+    let stateBefore = try table()
+    let pristine = folder.path + "/pristine.sqlite"
+    try Rows.copy(store, to: pristine)
+    try server.serve(after.routes)
+    let start = ContinuousClock.now
+    #expect(try run().output.hasPrefix("book: 7600 records, 400 inserted, 7200 updated, 0 unchanged, 800 deleted"))
+    let whole = start.duration(to: .now)
+    let stateAfter = try table()
+    #expect(stateBefore != stateAfter)
+
+    var generator = SeededGenerator(20_261_130)
+    var counts = (before: 0, after: 0, finished: 0, writing: 0)
+    for round in 1...100 {
+      try Rows.restore(pristine, to: store)
+      // Half of the moments anywhere, half in the last part, where the transaction is.
+      let fraction = round.isMultiple(of: 2)
+        ? Double.random(in: 0...1.05, using: &generator) : Double.random(in: 0.8...1.02, using: &generator)
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: command[0])
+      process.arguments = Array(command.dropFirst())
+      process.environment = ProcessInfo.processInfo.environment.merging(["SYNCD_CASE": "bench"]) { $1 }
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      usleep(UInt32(Double(whole.components.seconds * 1_000_000 + whole.components.attoseconds / 1_000_000_000_000) * fraction))
+      kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      if process.terminationReason == .exit { counts.finished += 1 }
+      let wal = try? FileManager.default.attributesOfItem(atPath: store + "-wal")[.size] as? Int
+      let wasWriting = (wal ?? 0) > 0
+
+      let integrity = try Rows.text(store, "PRAGMA integrity_check")
+      #expect(integrity == "ok", "round \(round): \(integrity)")
+      switch try table() {
+      case stateBefore:
+        counts.before += 1
+        if wasWriting { counts.writing += 1 }
+      case stateAfter: counts.after += 1
+      default: Issue.record("round \(round), killed after \(fraction) of a run: the table is neither as before nor as after")
+      }
+    }
+    print(
+      "killed 100 times: \(counts.before) as before (\(counts.writing) of them with pages in the WAL already), "
+        + "\(counts.after) as after (\(counts.finished) had ended by themselves)")
+    // No lock and no half state stays: the next run does the whole work.
+    try Rows.restore(pristine, to: store)
+    #expect(try run().status == 0)
+    #expect(try table() == stateAfter)
+  }
+}

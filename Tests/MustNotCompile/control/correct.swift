@@ -1,0 +1,13 @@
+import SyncEngine
+
+extension API { static let test = API("test", url: "https://api.example.invalid/") }
+
+struct Item: Entity {
+  var id = 0
+  var title = ""
+  static let source = Source(.test, "items", paging: .none)
+  static var mapping: Mapping<Item> {
+    Key(\.id)
+    Field(\.title)
+  }
+}

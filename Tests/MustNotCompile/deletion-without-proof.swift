@@ -1,0 +1,8 @@
+// expect: 'ArmedDeletion?' initializer is inaccessible
+import SyncEngine
+
+extension API { static let test = API("test", url: "https://api.example.invalid/") }
+
+func delete(_ seen: KeyIndex, _ bound: DeletionGuard) -> ArmedDeletion? {
+  ArmedDeletion(seen: seen, scope: nil, bound: bound, isAnswerEmpty: false)
+}

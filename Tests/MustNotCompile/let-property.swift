@@ -1,0 +1,14 @@
+// expect: The property is a constant, and a sync has to write it: declare it with var.
+import SyncEngine
+
+extension API { static let test = API("test", url: "https://api.example.invalid/") }
+
+struct Item: Entity {
+  var id = 0
+  let title = ""
+  static let source = Source(.test, "items", paging: .none)
+  static var mapping: Mapping<Item> {
+    Key(\.id)
+    Field(\.title)
+  }
+}

@@ -1,0 +1,12 @@
+// expect: A mapping starts with its primary key: write Key(\.id, "id") first.
+import SyncEngine
+
+extension API { static let test = API("test", url: "https://api.example.invalid/") }
+
+struct Item: Entity {
+  var title = ""
+  static let source = Source(.test, "items", paging: .none)
+  static var mapping: Mapping<Item> {
+    Field(\.title)
+  }
+}
