@@ -54,7 +54,7 @@ let package = Package(
       name: "UnitTests", dependencies: ["JSON", "HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
     .testTarget(name: "SeedTests", dependencies: ["syncd", "TestSupport"]),
     .testTarget(name: "PayloadTests", dependencies: ["TestSupport"]),
-    .testTarget(name: "KillTests", dependencies: ["TestSupport", "CaseEntities"]),
+    .testTarget(name: "KillTests", dependencies: ["HTTP", "TestSupport", "CaseEntities"]),
     .testTarget(name: "PackageTests", dependencies: ["TestSupport"]),
     .executableTarget(
       name: "CaseEntities", dependencies: ["SyncCommand", "SQLiteStore"], path: "Tests/CaseEntities"),

@@ -13,9 +13,11 @@ extension Duration {
     }
   }
 
-  /// Seconds with two decimals, as in `1.02 s`.
-  var secondsText: String {
-    let hundredths = components.seconds * 100 + components.attoseconds / 10_000_000_000_000_000
-    return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) s"
+  /// `12 ms`, or from a second on `1.02 s`.
+  var readable: String {
+    let thousandths = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    if thousandths < 1000 { return "\(thousandths) ms" }
+    let hundredths = thousandths / 10 % 100
+    return "\(thousandths / 1000).\(hundredths < 10 ? "0" : "")\(hundredths) s"
   }
 }

@@ -55,7 +55,7 @@ final class RunReporter: Sendable {
         rows.withLock {
           $0.append([
             record.entity, grouped(record.records), grouped(record.inserted), grouped(record.updated),
-            grouped(record.unchanged), grouped(record.deleted), report.duration.secondsText, note(record),
+            grouped(record.unchanged), grouped(record.deleted), report.duration.readable, note(record),
           ])
         }
       } else if !isQuiet {
@@ -97,7 +97,7 @@ final class RunReporter: Sendable {
   private func line(_ record: RunRecord, _ duration: Duration) -> String {
     var text =
       "\(record.entity): \(record.records) records, \(record.inserted) inserted, \(record.updated) updated, \(record.unchanged) unchanged, \(record.deleted) deleted"
-    text += " (\(record.pages) \(record.pages == 1 ? "page" : "pages"), \(duration.secondsText))"
+    text += " (\(record.pages) \(record.pages == 1 ? "page" : "pages"), \(duration.readable))"
     let note = note(record)
     return note.isEmpty ? text : "\(text); \(note)"
   }

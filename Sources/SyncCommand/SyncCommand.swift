@@ -15,7 +15,7 @@ import SyncEngine
 ///   static let stores: [any Store.Type] = [SQLite.self]
 /// }
 /// // $ main once
-/// // book: 5 records, 5 inserted, 0 updated, 0 unchanged, 0 deleted (1 page, 0.02 s)
+/// // book: 5 records, 5 inserted, 0 updated, 0 unchanged, 0 deleted (1 page, 12 ms)
 /// ```
 public protocol SyncCommand {
   /// What can be synced.

@@ -1,4 +1,5 @@
 import Foundation
+import HTTP
 import TestSupport
 import Testing
 
@@ -28,17 +29,20 @@ struct KillTests {
     try Rows.copy(store, to: pristine)
     try server.serve(after.routes)
     let start = ContinuousClock.now
-    #expect(try run().output.hasPrefix("book: 7600 records, 400 inserted, 7200 updated, 0 unchanged, 800 deleted"))
+    #expect(
+      try run().output.hasPrefix("book: 7600 records, 400 inserted, 7200 updated, 0 unchanged, 800 deleted"))
     let whole = start.duration(to: .now)
     let stateAfter = try table()
     #expect(stateBefore != stateAfter)
 
     var generator = SeededGenerator(20_261_130)
     var counts = (before: 0, after: 0, finished: 0, writing: 0)
-    for round in 1...100 {
+    let aimed = 30
+    for round in 1...100 + aimed {
       try Rows.restore(pristine, to: store)
-      // Half of the moments anywhere, half in the last part, where the transaction is.
-      let fraction = round.isMultiple(of: 2)
+      // Half of the hundred moments anywhere, half in the last part, where the transaction is.
+      let fraction =
+        round.isMultiple(of: 2)
         ? Double.random(in: 0...1.05, using: &generator) : Double.random(in: 0.8...1.02, using: &generator)
       let process = Process()
       process.executableURL = URL(fileURLWithPath: command[0])
@@ -47,12 +51,18 @@ struct KillTests {
       process.standardOutput = FileHandle.nullDevice
       process.standardError = FileHandle.nullDevice
       try process.run()
-      usleep(UInt32(Double(whole.components.seconds * 1_000_000 + whole.components.attoseconds / 1_000_000_000_000) * fraction))
+      if round <= 100 {
+        usleep(UInt32(Double(whole.milliseconds) * 1000 * fraction))
+      } else {
+        // Aimed at the commit: the WAL grows when pages are written, and not before.
+        let name = store + "-wal"
+        while process.isRunning, Rows.size(name) < 64 << 10 { usleep(100) }
+        usleep(UInt32.random(in: 0...8_000, using: &generator))
+      }
       kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
       if process.terminationReason == .exit { counts.finished += 1 }
-      let wal = try? FileManager.default.attributesOfItem(atPath: store + "-wal")[.size] as? Int
-      let wasWriting = (wal ?? 0) > 0
+      let wasWriting = Rows.size(store + "-wal") > 0
 
       let integrity = try Rows.text(store, "PRAGMA integrity_check")
       #expect(integrity == "ok", "round \(round): \(integrity)")
@@ -61,11 +71,13 @@ struct KillTests {
         counts.before += 1
         if wasWriting { counts.writing += 1 }
       case stateAfter: counts.after += 1
-      default: Issue.record("round \(round), killed after \(fraction) of a run: the table is neither as before nor as after")
+      default:
+        Issue.record(
+          "round \(round), killed after \(fraction) of a run: the table is neither as before nor as after")
       }
     }
     print(
-      "killed 100 times: \(counts.before) as before (\(counts.writing) of them with pages in the WAL already), "
+      "killed \(100 + aimed) times: \(counts.before) as before (\(counts.writing) of them with pages in the WAL already), "
         + "\(counts.after) as after (\(counts.finished) had ended by themselves)")
     // No lock and no half state stays: the next run does the whole work.
     try Rows.restore(pristine, to: store)

@@ -7,6 +7,6 @@ struct Item: Entity {
   var id = 0
   static let source = Source(.test, "items", paging: .none)
   static var mapping: Mapping<Item> {
-    
+
   }
 }

@@ -135,7 +135,10 @@ class Server(ThreadingHTTPServer):
 if __name__ == "__main__":
     with open(sys.argv[1]) as f:
         ROUTES = json.load(f)
-    server = Server(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0), Handler)
+    try:
+        server = Server(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0), Handler)
+    except OSError as e:
+        sys.exit("answers.py: %s" % e.strerror)
     print("READY", server.server_port, flush=True)
     # It ends with whoever started it.
     threading.Thread(target=lambda: (sys.stdin.read(), server.shutdown()), daemon=True).start()

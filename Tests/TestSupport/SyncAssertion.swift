@@ -57,6 +57,11 @@ public enum Rows {
     _ = try text(path, "VACUUM INTO '\(target)'")
   }
 
+  /// Bytes of a file; 0 where there is none.
+  public static func size(_ path: String) -> Int {
+    (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+  }
+
   /// Puts a copy in the place of a database and all that belongs to it.
   public static func restore(_ copy: String, to path: String) throws {
     for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }

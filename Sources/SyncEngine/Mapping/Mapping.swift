@@ -39,14 +39,18 @@ extension Key {
     _ keyPath: any WritableKeyPath<E, V> & Sendable, _ path: JSONPath = .root, name: String? = nil
   ) { fatalError("unavailable") }
 
-  @available(*, unavailable, message: "The property is a constant, and a sync has to write it: declare it with var.")
+  @available(
+    *, unavailable, message: "The property is a constant, and a sync has to write it: declare it with var."
+  )
   public init<V: KeyValue>(
     _ keyPath: any KeyPath<E, V> & Sendable, _ path: JSONPath = .root, name: String? = nil
   ) { fatalError("unavailable") }
 }
 
 extension Field {
-  @available(*, unavailable, message: "The property is a constant, and a sync has to write it: declare it with var.")
+  @available(
+    *, unavailable, message: "The property is a constant, and a sync has to write it: declare it with var."
+  )
   public init<V: ColumnValue>(
     _ keyPath: any KeyPath<E, V> & Sendable, _ path: JSONPath = .root, _ formats: Format<V.Base>...,
     name: String? = nil
@@ -101,7 +105,9 @@ public enum MappingBuilder<E: Entity> {
   // One generic overload rather than three: the compiler then reports a misspelt property as such.
   public static func buildExpression<Part: MappingPart>(_ part: Part) -> Part where Part.Owner == E { part }
 
-  @available(*, unavailable, message: "A mapping starts with its primary key: write Key(\\.id, \"id\") first.")
+  @available(
+    *, unavailable, message: "A mapping starts with its primary key: write Key(\\.id, \"id\") first."
+  )
   public static func buildBlock() -> Mapping<E> { Mapping(columns: []) }
 
   public static func buildPartialBlock(first: Key<E>) -> Mapping<E> { Mapping(columns: [first.column]) }
