@@ -33,6 +33,7 @@ struct Invocation {
       throw UsageError(
         "there is no command \"\(first)\"\(hint(first, among: known)); there are \(Self.commands)")
     }
+    let known = command.options.map(\.rawValue)
     var rest = arguments.dropFirst()
     var isHelp = false
     while let word = rest.popFirst() {
@@ -44,7 +45,8 @@ struct Invocation {
       let name = parts[0] == "-h" ? "--help" : parts[0]
       guard let option = CommandOption(rawValue: name), command.options.contains(option) else {
         throw UsageError(
-          "\(command.rawValue) has no option \(name)\(hint(name, among: command.options.map(\.rawValue)))")
+          "\(command.rawValue) has no option \(name)\(hint(name, among: known)); there are \(known.joined(separator: ", "))"
+        )
       }
       guard let value = option.value else {
         if parts.count > 1 { throw UsageError("\(name) takes no value") }

@@ -11,7 +11,7 @@ struct WatchCommand {
   }
 
   /// When an entity runs: at its start plus whole intervals, by a clock that nobody sets.
-  private struct Schedule {
+  private struct Schedule: Sendable {
     let entity: any Entity.Type
     let interval: Duration
     var due: ContinuousClock.Instant
@@ -24,20 +24,29 @@ struct WatchCommand {
   }
 
   func run() async -> ExitStatus {
-    let start = ContinuousClock.now
-    var schedules = program.entities.map { entity in
-      Schedule(
-        entity: entity, interval: program.configuration.every[entity.table] ?? program.configuration.interval,
-        due: start)
-    }
-    while !Task.isCancelled {
-      // The earliest; of several that are due at once the first in the order of parents.
-      guard let next = schedules.indices.min(by: { schedules[$0].due < schedules[$1].due }) else { break }
-      do { try await Task.sleep(until: schedules[next].due, clock: .continuous) } catch { break }
+    // The first round goes in order, so that a child finds its parents' rows.
+    var schedules: [Schedule] = []
+    for entity in program.entities {
+      let interval = program.configuration.every[entity.table] ?? program.configuration.interval
+      var schedule = Schedule(entity: entity, interval: interval, due: .now)
       // A failure is reported; the next interval tries again.
-      if await program.sync(schedules[next].entity, reporter) == nil { break }
-      schedules[next].advance(after: .now)
+      guard await program.sync(entity, reporter) != nil else { return .done }
+      schedule.advance(after: .now)
+      schedules.append(schedule)
+    }
+    // From then on each entity keeps its own time, whatever the others wait for.
+    await withTaskGroup(of: Void.self) { group in
+      for schedule in schedules { group.addTask { await repeatRuns(schedule) } }
     }
     return .done
+  }
+
+  private func repeatRuns(_ schedule: Schedule) async {
+    var schedule = schedule
+    while !Task.isCancelled {
+      do { try await Task.sleep(until: schedule.due, clock: .continuous) } catch { return }
+      guard await program.sync(schedule.entity, reporter) != nil else { return }
+      schedule.advance(after: .now)
+    }
   }
 }

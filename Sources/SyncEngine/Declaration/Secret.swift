@@ -37,7 +37,7 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible {
         getenv("CREDENTIALS_DIRECTORY").flatMap { Self.content(of: "\(String(cString: $0))/\(name)") }
       }
     guard let value, !value.isEmpty else {
-      throw DeclarationError("the \(self) holds a secret that is needed, but it is not set or empty")
+      throw DeclarationError("its secret comes from the \(self), which is not set or empty")
     }
     return value
   }
