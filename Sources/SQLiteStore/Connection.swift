@@ -54,8 +54,9 @@ final class Connection: @unchecked Sendable {
     try execute("PRAGMA journal_mode = WAL")
     try execute("PRAGMA synchronous = NORMAL")
     try execute("PRAGMA foreign_keys = ON")
-    // 64 MB of page cache, so that a load does not write a page twice.
-    try execute("PRAGMA cache_size = -65536")
+    // 8 MB of page cache: keys that come in order touch each page once, and a larger cache only costs fresh memory
+    // (64 MB took a fifth more time on the first load of 200,000 rows).
+    try execute("PRAGMA cache_size = -8192")
   }
 
   deinit {
