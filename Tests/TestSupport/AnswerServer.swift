@@ -32,7 +32,12 @@ public final class AnswerServer: @unchecked Sendable {
     process.standardOutput = output
     process.standardInput = input
     try process.run()
-    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    var line = ""
+    while !line.hasSuffix("\n") {
+      let part = output.fileHandleForReading.availableData
+      if part.isEmpty { break }
+      line += String(decoding: part, as: UTF8.self)
+    }
     guard let port = line.split(separator: " ").last.flatMap({ Int($0.filter(\.isNumber)) }) else {
       throw TestFailure("the answer server did not start: \(line)")
     }
