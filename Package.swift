@@ -52,6 +52,8 @@ let package = Package(
       name: "TestSupport", dependencies: ["SyncEngine", "SQLiteStore", "CSQLite"], path: "Tests/TestSupport"),
     .testTarget(
       name: "UnitTests", dependencies: ["JSON", "HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
+    .testTarget(name: "StoreTests", dependencies: ["HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
+    .testTarget(name: "CommandTests", dependencies: ["TestSupport", "syncd", "CaseEntities"]),
     .testTarget(name: "SeedTests", dependencies: ["syncd", "TestSupport"]),
     .testTarget(name: "PayloadTests", dependencies: ["TestSupport"]),
     .testTarget(name: "KillTests", dependencies: ["HTTP", "TestSupport", "CaseEntities"]),

@@ -54,7 +54,8 @@ struct Invocation {
         values[option] = ""
         continue
       }
-      guard let given = parts.count > 1 ? parts[1] : rest.popFirst(), !given.isEmpty else {
+      let given = parts.count > 1 ? parts[1] : rest.popFirst() ?? ""
+      guard !given.isEmpty, !given.hasPrefix("--") else {
         throw UsageError("\(name) needs a value: \(name) \(value)")
       }
       values[option] = given

@@ -76,7 +76,8 @@ final class RunReporter: Sendable {
     case .json:
       console.write(json(nil, kind: (status, error), seconds: nil))
     case .text:
-      console.complain(stamp() + error.description)
+      let advice = error.kind == .busy ? " (--wait says how long to wait)" : ""
+      console.complain(stamp() + error.description + advice)
       if collectsTable {
         rows.withLock { $0.append([error.entity] + Array(repeating: "", count: 6) + [status]) }
       }

@@ -83,10 +83,14 @@ public enum Repository {
 
 /// Runs other programs.
 public enum Shell {
-  public struct Result: Sendable {
+  public struct Result: Sendable, Equatable {
     public var status: Int32
     public var output: String
     public var errors: String
+
+    public init(status: Int32, output: String, errors: String) {
+      (self.status, self.output, self.errors) = (status, output, errors)
+    }
   }
 
   /// The output of a program that ends well.

@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import SQLiteStore
+import Synchronization
 import SyncEngine
 import Testing
 
@@ -9,11 +10,21 @@ public final class Fixture: Sendable {
   public let folder: TemporaryFolder
   public let store: SQLite
   public let path: String
+  private let ownServer = Mutex<AnswerServer?>(nil)
 
   public init() throws {
     folder = try TemporaryFolder()
     path = folder.path + "/store.sqlite"
     store = try SQLite.open(path)
+  }
+
+  /// A server of the fixture's own, so that its address stays the same from run to run.
+  public func server() throws -> AnswerServer {
+    try ownServer.withLock { server in
+      let made = try server ?? AnswerServer([])
+      server = made
+      return made
+    }
   }
 
   /// - Parameter apis: names of the APIs that the server plays.

@@ -1,3 +1,5 @@
+import HTTP
+
 /// Where rows are kept. ``Engine`` knows a database only through this.
 public protocol Store: Sendable {
   /// Schemes of the locations that the store opens, such as `postgresql`; `""` is a plain path.
@@ -68,8 +70,8 @@ public protocol Lease: Sendable {
 public struct LeaseTimeout: Error, Sendable, CustomStringConvertible {
   public var description: String
   public init(table: String, wait: Duration) {
-    description =
-      "another run has held the table \"\(table)\" for longer than \(wait.components.seconds) s (--wait)"
+    let time = wait < .seconds(1) ? "\(wait.milliseconds) ms" : "\(wait.components.seconds) s"
+    description = "another run has held the table \"\(table)\" for longer than \(time)"
   }
 }
 
