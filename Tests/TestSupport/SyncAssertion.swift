@@ -28,7 +28,7 @@ public final class Fixture: Sendable {
   }
 
   /// - Parameter apis: names of the APIs that the server plays.
-  public func engine(_ server: AnswerServer, apis: [String], wait: Duration = .seconds(10)) -> Engine {
+  public func engine(_ server: AnswerServer, apis: [String], wait: Duration = .seconds(300)) -> Engine {
     Engine(
       store: store,
       options: .init(
