@@ -56,10 +56,14 @@ public struct JSONValue: Sendable {
   /// The element of an array, counted from 0; nil beyond its end and for other kinds.
   public subscript(position: Int) -> JSONValue? {
     tape { tape in
-      guard tape.kind(index) == .array else { return nil }
+      guard tape.kind(index) == .array, position >= 0 else { return nil }
       var child = index + 1
       let end = tape.next(index)
-      for _ in 0..<position where child < end { child = tape.next(child) }
+      var passed = 0
+      while passed < position, child < end {
+        child = tape.next(child)
+        passed += 1
+      }
       return child < end ? JSONValue(document: document, index: child) : nil
     }
   }

@@ -67,7 +67,9 @@ struct TableDifference {
       switch Self.affinity(there.type) {
       case .text: if TableDefinition.type(column.type) != "TEXT" { asText.insert(column.name) }
       case .exact(let types):
-        if !types.contains(TableDefinition.type(column.type)) {
+        // An instant's text never looks like a number, so a DATETIME column keeps it as it is.
+        let isSafeText = column.type == .timestamp && types == ["INTEGER", "REAL"]
+        if !types.contains(TableDefinition.type(column.type)) && !isSafeText {
           faults.append(
             "the column \"\(column.name)\" is \(there.type.isEmpty ? "without type" : there.type), not \(TableDefinition.type(column.type))"
           )

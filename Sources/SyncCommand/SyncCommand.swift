@@ -80,7 +80,10 @@ extension SyncCommand {
     await program.store.close()
     guard let signal = signals.received else { return status }
     // A service was told to stop, and did. A command that was stopped did not do its work.
-    return isService ? .done : .signal(signal)
+    if isService { return .done }
+    program.console.complain(
+      "stopped by signal \(signal); what was under way was given up, and its table is as before")
+    return .signal(signal)
   }
 }
 

@@ -95,48 +95,37 @@ public enum Shell {
 
   /// The output of a program that ends well.
   @discardableResult
-  public static func run(_ words: String..., input: Data? = nil) throws -> Data {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = words
-    let output = Pipe()
-    process.standardOutput = output
-    let pipe = Pipe()
-    process.standardInput = pipe
-    try process.run()
-    if let input { pipe.fileHandleForWriting.write(input) }
-    try pipe.fileHandleForWriting.close()
-    let data = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw TestFailure("\(words) ended with \(process.terminationStatus)")
+  public static func run(_ words: String..., input: Data = Data()) throws -> Data {
+    let result = try result(words, input: input)
+    guard result.status == 0 else {
+      throw TestFailure("\(words) ended with \(result.status): \(result.errors)")
     }
-    return data
+    return Data(result.output.utf8)
   }
 
   /// A program with its exit status and what it printed.
+  ///
+  /// Files rather than pipes: a pipe's end that another test's child inherits would never be closed.
   public static func result(
-    _ words: [String], environment: [String: String] = [:], directory: String? = nil
+    _ words: [String], environment: [String: String] = [:], directory: String? = nil, input: Data = Data()
   ) throws -> Result {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = words
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
-    let folder = FileManager.default.temporaryDirectory
-    let out = folder.appendingPathComponent("out-\(UUID().uuidString)")
-    let err = folder.appendingPathComponent("err-\(UUID().uuidString)")
-    for file in [out, err] { try Data().write(to: file) }
-    defer { for file in [out, err] { try? FileManager.default.removeItem(at: file) } }
-    process.standardOutput = try FileHandle(forWritingTo: out)
-    process.standardError = try FileHandle(forWritingTo: err)
-    process.standardInput = FileHandle.nullDevice
+    let folder = try TemporaryFolder()
+    let files = ["in", "out", "err"].map { URL(fileURLWithPath: folder.path + "/" + $0) }
+    for (file, content) in zip(files, [input, Data(), Data()]) { try content.write(to: file) }
+    process.standardInput = try FileHandle(forReadingFrom: files[0])
+    process.standardOutput = try FileHandle(forWritingTo: files[1])
+    process.standardError = try FileHandle(forWritingTo: files[2])
     try process.run()
     process.waitUntilExit()
     let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
     return Result(
-      status: status, output: String(decoding: try Data(contentsOf: out), as: UTF8.self),
-      errors: String(decoding: try Data(contentsOf: err), as: UTF8.self))
+      status: status, output: String(decoding: try Data(contentsOf: files[1]), as: UTF8.self),
+      errors: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
   }
 
   /// A program of this package, from the folder that the tests were built into.

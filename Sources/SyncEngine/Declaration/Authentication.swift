@@ -100,6 +100,8 @@ struct Authorizer: Sendable {
           items.append((name, value))
         case .header(let name, let value):
           redactor.add(value)
+          // The part behind a scheme's name, such as the base64 of a password.
+          if let credential = value.split(separator: " ").last { redactor.add(String(credential)) }
           request.headers[name] = value
         }
       }

@@ -161,7 +161,9 @@ struct Walker: Sendable {
           decision = early
           if case .next(let request) = early, !firstPageOnly {
             (url, pending) = try follow(
-              request, home: home, current: current, page: number, partPages: partPages, asked: &asked)
+              request, home: home, current: current, page: number, partPages: partPages,
+              mayRepeat: pager.needsRecords,
+              asked: &asked)
           }
         }
         if let records = list.value {
@@ -183,7 +185,9 @@ struct Walker: Sendable {
       case .next(let request):
         if decision == nil {
           (url, pending) = try follow(
-            request, home: home, current: current, page: number, partPages: partPages, asked: &asked)
+            request, home: home, current: current, page: number, partPages: partPages,
+            mayRepeat: pager.needsRecords,
+            asked: &asked)
         }
       }
     }
@@ -191,15 +195,13 @@ struct Walker: Sendable {
 
   /// The next page's address, checked, and the request for it under way.
   private func follow(
-    _ request: PageRequest, home: HTTPURL, current: HTTPURL, page: Int, partPages: Int,
+    _ request: PageRequest, home: HTTPURL, current: HTTPURL, page: Int, partPages: Int, mayRepeat: Bool,
     asked: inout [String: Int]
   ) throws -> (HTTPURL, Task<HTTPResponse, any Error>) {
     let url = try address(request, home: home, current: current, page: page)
     if let earlier = asked[url.string] {
-      // A page behind the end is asked for twice on purpose, by its status.
-      let isRepeat = earlier == partPages
-      let isCounted: Bool = if case .items = request { true } else { false }
-      guard isRepeat && isCounted && plan.source.paging.makePager(true).needsRecords else {
+      // The page behind the last one may be asked for twice on purpose, at once.
+      guard mayRepeat && earlier == partPages else {
         throw WalkFailure(
           page: page, url: current,
           "the next page is one that was asked for already (\(url)): the pages go round in a loop")

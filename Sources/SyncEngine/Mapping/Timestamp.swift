@@ -102,7 +102,7 @@ package enum Timestamp {
     var second = 0
     var milliseconds = 0
     if scanner.take(UInt8(ascii: ":")) {
-      // 60 is a leap second: the instant that follows (RFC 3339 §5.7).
+      // 60 is a leap second, read as the instant that follows it (RFC 3339 §5.7).
       guard let value = scanner.number(width: 2), value <= 60 else { return nil }
       second = value
       if scanner.take(UInt8(ascii: ".")) || scanner.take(UInt8(ascii: ",")) {
@@ -131,6 +131,8 @@ package enum Timestamp {
     }
     guard scanner.isAtEnd else { return nil }
     let seconds = days * 86_400 + hour * 3600 + (minute - offset) * 60 + second
+    // It can only be the last second of a day of UTC.
+    if second == 60 && seconds.floorDivided(by: 86_400) * 86_400 != seconds { return nil }
     let instant = Int64(seconds) * 1000 + Int64(milliseconds)
     return (first...last).contains(instant) ? instant : nil
   }

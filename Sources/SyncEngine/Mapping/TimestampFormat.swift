@@ -72,22 +72,24 @@ struct DatePattern: Sendable {
 
   func string(_ milliseconds: Int64) -> String {
     let values = Timestamp.Parts(milliseconds)
-    return parts.reduce("") { text, part in
+    var bytes: [UInt8] = []
+    for part in parts {
       switch part {
-      case .literal(let byte): text + String(Character(Unicode.Scalar(byte)))
-      case .year: text + padded(values.year, 4)
-      case .month: text + padded(values.month, 2)
-      case .day: text + padded(values.day, 2)
-      case .hour: text + padded(values.hour, 2)
-      case .minute: text + padded(values.minute, 2)
-      case .second: text + padded(values.second, 2)
-      case .millisecond: text + padded(values.millisecond, 3)
+      case .literal(let byte): bytes.append(byte)
+      case .year: bytes += padded(values.year, 4)
+      case .month: bytes += padded(values.month, 2)
+      case .day: bytes += padded(values.day, 2)
+      case .hour: bytes += padded(values.hour, 2)
+      case .minute: bytes += padded(values.minute, 2)
+      case .second: bytes += padded(values.second, 2)
+      case .millisecond: bytes += padded(values.millisecond, 3)
       }
     }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
-  private func padded(_ value: Int, _ width: Int) -> String {
-    let digits = String(value)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  private func padded(_ value: Int, _ width: Int) -> [UInt8] {
+    let digits = Array(String(value).utf8)
+    return Array(repeating: UInt8(ascii: "0"), count: max(0, width - digits.count)) + digits
   }
 }

@@ -22,7 +22,8 @@ struct DatePatternTests {
   }
 
   @Test(
-    "texts that do not fit", arguments: [
+    "texts that do not fit",
+    arguments: [
       "", "1970-01-1", "1970-1-01", "1970-01-01 ", " 1970-01-01", "1970-13-01", "1970-00-01", "1970-02-29",
       "0000-01-01", "70-01-01", "1970/01/01", "1970-01-01T00:00:00Z", "+970-01-01", "197O-01-01",
     ])
@@ -35,7 +36,9 @@ struct DatePatternTests {
     #expect(parse("yyyy HH:mm:ss", "1970 00:00:60") == nil)
   }
 
-  @Test("patterns that cannot work", arguments: ["", "MM-dd", "yyyy-MMM", "yyyyy", "yy", "yyyy-D", "EEE yyyy", "yyyy h"])
+  @Test(
+    "patterns that cannot work",
+    arguments: ["", "MM-dd", "yyyy-MMM", "yyyyy", "yy", "yyyy-D", "EEE yyyy", "yyyy h"])
   func faults(_ pattern: String) { #expect(DatePattern(pattern).fault != nil) }
 
   @Test("a written date reads back")

@@ -12,7 +12,8 @@ struct JSONDamageTests {
       #"["\"\\\/\b\f\n\r\t\u00e9\uD83D\uDE00","é€😀"]"#,
       "\"\\ud800x\"", "-0.10e-2", "[[[[1]]],{\"k\":{\"k\":[]}}]",
     ]
-    let replacements = Array("{}[],:\"\\/ \t\n\r019.-+eEtfnrulasbdxXN'".utf8) + [0, 8, 11, 12, 26, 31, 127]
+    let replacements =
+      Array("{}[],:\"\\/ \t\n\r019.-+eEtfnrulasbdxXN'".utf8) + [0, 8, 11, 12, 26, 31, 127]
       + [0x80, 0xA0, 0xBF, 0xC2, 0xE0, 0xED, 0xF0, 0xFF]
     var bodies: [[UInt8]] = []
     for document in documents {
@@ -32,7 +33,8 @@ struct JSONDamageTests {
     }
     for count in 50...140 {
       for slashes in 0...5 {
-        let text = "[\"" + String(repeating: "x", count: count) + String(repeating: "\\", count: slashes) + "\",1]"
+        let text =
+          "[\"" + String(repeating: "x", count: count) + String(repeating: "\\", count: slashes) + "\",1]"
         bodies.append(Array(text.utf8))
         bodies.append(Array((text + "\"]").utf8))
       }
@@ -43,7 +45,8 @@ struct JSONDamageTests {
   @Test("random sequences of tokens are judged as Python does")
   func tokens() throws {
     let tokens = [
-      "{", "}", "[", "]", ",", ":", " ", "\"a\"", "\"\"", "\"\\n\"", "1", "-0", "1.5e3", "01", "true", "null", "fals",
+      "{", "}", "[", "]", ",", ":", " ", "\"a\"", "\"\"", "\"\\n\"", "1", "-0", "1.5e3", "01", "true", "null",
+      "fals",
       "\"a\":", "\"a\":1", "[1,2]", "\\", "\"", "{\"b\":[]}", "\u{C}", "\u{1A}", "é",
     ]
     var generator = SeededBytes(20_260_202)
@@ -79,7 +82,8 @@ struct JSONDamageTests {
     case .string: tape.string(index).map { "'\(Hexadecimal.text($0.utf8))'" } ?? "?"
     case .array: "[" + children(tape, index).map { form(tape, $0) }.joined(separator: ",") + "]"
     case .object:
-      "{" + children(tape, index).map { form(tape, $0) + ":" + form(tape, $0 + 1) }.joined(separator: ",") + "}"
+      "{" + children(tape, index).map { form(tape, $0) + ":" + form(tape, $0 + 1) }.joined(separator: ",")
+        + "}"
     default: String(decoding: tape.raw(index), as: UTF8.self)
     }
   }
@@ -109,7 +113,7 @@ struct JSONDamageTests {
     number = lambda token: (token,)
     decoder = json.JSONDecoder(
         object_pairs_hook=Pairs, parse_int=number, parse_float=number, parse_constant=refuse)
-    for line in sys.stdin:
+    for line in sys.stdin.readlines():
         try: print(show(decoder.decode(bytes.fromhex(line.strip()).decode("utf-8"))))
         except ValueError: print("refused")
     """

@@ -10,7 +10,8 @@ struct TimestampTests {
   }
 
   @Test(
-    "instants", arguments: [
+    "instants",
+    arguments: [
       ("1970-01-01T00:00:00Z", 0), ("1985-04-12T23:20:50.52Z", 482_196_050_520),
       ("1996-12-19T16:39:57-08:00", 851_042_397_000), ("1990-12-31T23:59:60Z", 662_688_000_000),
       ("1990-12-31T15:59:60-08:00", 662_688_000_000), ("1937-01-01T12:00:27.87+00:20", -1_041_337_172_130),
@@ -23,27 +24,34 @@ struct TimestampTests {
   func instants(_ text: String, _ expected: Int64) { #expect(Self.parse(text) == expected) }
 
   @Test(
-    "fractions are cut toward the past, before 1970 too", arguments: [
+    "fractions are cut toward the past, before 1970 too",
+    arguments: [
       ("1970-01-01T00:00:00.0009Z", 0), ("1970-01-01T00:00:00.9999999999999999999999999Z", 999),
-      ("1970-01-01T00:00:00.1Z", 100), ("1969-12-31T23:59:59.9999Z", -1), ("1969-12-31T23:59:59.0001Z", -1000),
+      ("1970-01-01T00:00:00.1Z", 100), ("1969-12-31T23:59:59.9999Z", -1),
+      ("1969-12-31T23:59:59.0001Z", -1000),
       ("1969-12-31T23:59:59.5Z", -500), ("1969-12-31T23:59:59.9991Z", -1),
       ("1970-01-01T00:00:00." + String(repeating: "0", count: 500) + "1Z", 0),
     ] as [(String, Int64)])
   func fractions(_ text: String, _ expected: Int64) { #expect(Self.parse(text) == expected) }
 
   @Test(
-    "no instants", arguments: [
-      "", "1970", "1970-01-01", "1970-01-01T", "1970-01-01T00:00:00", "1970-01-01T00:00:00.5", "2023-02-29T00:00:00Z",
+    "no instants",
+    arguments: [
+      "", "1970", "1970-01-01", "1970-01-01T", "1970-01-01T00:00:00", "1970-01-01T00:00:00.5",
+      "2023-02-29T00:00:00Z",
       "1900-02-29T00:00:00Z", "2100-02-29T00:00:00Z", "2024-02-30T00:00:00Z", "2024-04-31T00:00:00Z",
       "2024-00-01T00:00:00Z", "2024-13-01T00:00:00Z", "2024-01-00T00:00:00Z", "2024-01-32T00:00:00Z",
       "2024-01-01T24:00:00Z", "2024-01-01T23:60:00Z", "2024-01-01T23:59:61Z", "2024-01-01T00:00:00.Z",
-      "2024-01-01T00:00:00+24:00", "2024-01-01T00:00:00+00:60", "2024-01-01T00:00:00+01:", "2024-01-01T00:00:00+",
+      "2024-01-01T00:00:00+24:00", "2024-01-01T00:00:00+00:60", "2024-01-01T00:00:00+01:",
+      "2024-01-01T00:00:00+",
       "2024-01-01T00:00:00+1", "2024-01-01T00:00:00ZZ", "2024-01-01T00:00:00Z ", " 2024-01-01T00:00:00Z",
       "2024-01-01T00:00:00 Z", "2024-1-01T00:00:00Z", "24-01-01T00:00:00Z", "02024-01-01T00:00:00Z",
       "-2024-01-01T00:00:00Z", "+2024-01-01T00:00:00Z", "2024-01-01T0:00:00Z", "2024-01-01T00:00:0Z",
       "2024-01-01T-1:00:00Z", "2024-01-01T00:00:+1Z", "2024/01/01T00:00:00Z", "2024-01-01X00:00:00Z",
-      "2024-01-01T00:00:00X", "2024-01-01T00:00:00UTC", "2024-01-01T00:00:00.5.5Z", "2024-01-01T00:00:00\u{0}Z",
-      "0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:60Z",
+      "2024-01-01T00:00:00X", "2024-01-01T00:00:00UTC", "2024-01-01T00:00:00.5.5Z",
+      "2024-01-01T00:00:00\u{0}Z",
+      "0000-12-31T23:59:59Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01",
+      "9999-12-31T23:59:60Z",
       "２０２４-01-01T00:00:00Z", "2024-01-01T00:00:00−01:00",
     ])
   func refused(_ text: String) { #expect(Self.parse(text) == nil) }
@@ -84,7 +92,7 @@ struct TimestampTests {
     let program = """
       import sys
       from datetime import datetime, timedelta
-      for line in sys.stdin:
+      for line in sys.stdin.readlines():
           t = datetime(1970, 1, 1) + timedelta(milliseconds=int(line))
           print(t.isoformat(timespec="milliseconds") + "Z")
       """
@@ -103,13 +111,15 @@ struct TimestampTests {
         let value = low + random.below(high - low)
         return (value < 10 ? "0" : "") + String(value)
       }
-      let date = "\(two(10, 98))\(two(0, 100))-\(two(1, 13))-\(two(1, 29))T\(two(0, 24)):\(two(0, 60)):\(two(0, 60))"
-      return "\(date).\(random.digits(1 + random.below(6)))\(random.pick(["+", "-"]))\(two(0, 24)):\(two(0, 60))"
+      let date =
+        "\(two(10, 98))\(two(0, 100))-\(two(1, 13))-\(two(1, 29))T\(two(0, 24)):\(two(0, 60)):\(two(0, 60))"
+      return
+        "\(date).\(random.digits(1 + random.below(6)))\(random.pick(["+", "-"]))\(two(0, 24)):\(two(0, 60))"
     }
     let program = """
       import sys
       from datetime import datetime, timedelta, timezone
-      for line in sys.stdin:
+      for line in sys.stdin.readlines():
           t = datetime.fromisoformat(line.strip())
           print((t - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1))
       """
