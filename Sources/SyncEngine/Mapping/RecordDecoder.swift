@@ -274,7 +274,8 @@ final class RecordDecoder {
       else { return false }
       batch.append(.integer(integer))
     case .real:
-      guard kind == .decimal, let real = nearestDouble(raw) else { return false }
+      // Larger ones may be integers that no double holds: the slow way looks.
+      guard kind == .decimal, let real = nearestDouble(raw), abs(real) < 0x1p53 else { return false }
       batch.append(.real(real))
     case .boolean:
       guard kind == .true || kind == .false else { return false }
@@ -536,7 +537,7 @@ final class RecordDecoder {
     }
     guard let value = nearestDouble(scalar.bytes) else { return nil }
     // An integer that no double holds would lose digits.
-    if abs(value) > 0x1p53, let exact = NumberToken(scalar.bytes)?.integer {
+    if abs(value) >= 0x1p53, let exact = NumberToken(scalar.bytes)?.integer {
       return Int64(exactly: value) == exact ? value : nil
     }
     return value
