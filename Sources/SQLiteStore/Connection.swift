@@ -27,6 +27,9 @@ final class Connection: @unchecked Sendable {
       throw StoreError("the store \(path) cannot be opened: \(reason)")
     }
     self.handle = handle
+    // A quoted name that is no column is an error, not a text (sqlite.org/quirks.html#dblquote).
+    csqlite_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0)
+    csqlite_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0)
     let context = Unmanaged.passUnretained(interruption).toOpaque()
     sqlite3_busy_handler(
       handle,

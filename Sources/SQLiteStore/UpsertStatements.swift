@@ -3,7 +3,7 @@ import SyncEngine
 /// The SQL of an upsert.
 ///
 /// ```sql
-/// INSERT INTO "book" ("id", "title") VALUES (?1, ?2)
+/// INSERT OR ABORT INTO "book" ("id", "title") VALUES (?1, ?2)
 /// ON CONFLICT ("id") DO UPDATE SET "title" = excluded."title"
 /// WHERE ("title") IS NOT (excluded."title")
 /// ```
@@ -40,7 +40,8 @@ struct UpsertStatements {
       difference.collated.contains(columns[column].name) ? "\(names[column]) COLLATE BINARY" : names[column]
     }
     let table = quoted(schema.name)
-    let insert = "INSERT INTO \(table) (\(names.joined(separator: ", ")))"
+    // ABORT, whatever conflict clauses the table itself declares: a row of another key is never replaced.
+    let insert = "INSERT OR ABORT INTO \(table) (\(names.joined(separator: ", ")))"
     let conflict = "ON CONFLICT (\(keys)) DO"
 
     func statement(values: [String], new: (Int) -> String) -> String {

@@ -13,6 +13,8 @@ public final class Redactor: Sendable {
     values.withLock {
       $0.insert(value)
       $0.insert(percentEncoded(value))
+      // As some servers write a slash in JSON.
+      $0.insert(value.replacingAll("/", with: "\\/"))
     }
   }
 

@@ -48,6 +48,11 @@ struct RecordList {
 
   private static func errorMember(in root: JSONValue, above path: JSONPath) -> String? {
     var value = root
+    if path.components.isEmpty, value.kind == .object {
+      for name in ["error", "errors"] {
+        if let member = value[name], !isEmpty(member) { return "\(name): \(member.text.prefix(300))" }
+      }
+    }
     for component in path.components {
       guard value.kind == .object else { return nil }
       for name in ["error", "errors"] where component != .key(name) {

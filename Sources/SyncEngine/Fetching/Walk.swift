@@ -128,7 +128,8 @@ struct Walker: Sendable {
       var page = Page(
         number: partPages, status: response.status, headers: response.headers, root: nil, recordCount: 0,
         newKeyCount: 0)
-      let isSuccess = (200...299).contains(response.status) && response.status != 204
+      let isSuccess =
+        (200...299).contains(response.status) && response.status != 204 && response.status != 206
       if !isSuccess {
         guard partPages > 1, pager.isEnd(status: response.status) else {
           throw WalkFailure(page: number, url: url, Self.statusText(response))
@@ -254,7 +255,8 @@ struct Walker: Sendable {
   /// `HTTP 404 Not Found`, with what the server says about it.
   private static func statusText(_ response: HTTPResponse) -> String {
     let names = [
-      204: "No Content", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
+      204: "No Content", 206: "Partial Content", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized",
+      403: "Forbidden",
       404: "Not Found", 408: "Request Timeout", 410: "Gone", 422: "Unprocessable Content",
       429: "Too Many Requests",
       500: "Internal Server Error", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",

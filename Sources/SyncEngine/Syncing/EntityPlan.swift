@@ -35,6 +35,7 @@ struct EntityPlan: Sendable {
     let requests = try RequestTemplate(source, entity: schema.name, parentColumns: decoding.parentColumns)
 
     try PathValidator.validate(mapping, source: source, entity: schema.name)
+    try DeletionValidator.validate(E.deletion.policy, entity: schema.name)
     try ParentValidator.validate(
       source: source, deletion: E.deletion.policy, columns: requests.parentColumns, owner: owner.map(\.0),
       entity: schema.name)
@@ -69,6 +70,8 @@ struct EntityPlan: Sendable {
       separator: ",")
     return [
       source.api.url, source.path, query,
+      source.api.headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "&"),
+      source.paging.description,
       source.headers.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(),
       "\(source.rows.path) \(source.rows.shape)", columns, parent?.schema.name ?? "", principal,
     ].joined(separator: "\n")
