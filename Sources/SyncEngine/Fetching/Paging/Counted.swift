@@ -72,6 +72,7 @@ struct Counted: Pager {
   private var newKeysSeen = 0
   private var pagesSeen = 0
   private var firstTotal: Int?
+  private var firstPages: Int?
   private var totalDoubt: String?
   private var endStatusSeen = 0
 
@@ -104,6 +105,9 @@ struct Counted: Pager {
       if let firstTotal, recordsSeen < firstTotal {
         return .end(.unproven("status \(page.status) came after \(recordsSeen) of \(firstTotal) records"))
       }
+      if let firstPages, pagesSeen < firstPages {
+        return .end(.unproven("status \(page.status) came after \(pagesSeen) of \(firstPages) pages"))
+      }
       endStatusSeen += 1
       if asksForEnd && endStatusSeen < 2 { return .next(request()) }
       return .end(endStatusSeen >= 2 ? .proven : .unproven("status \(page.status) ended the pages"))
@@ -123,10 +127,19 @@ struct Counted: Pager {
       firstTotal = firstTotal ?? count
       if page.recordCount > 0 && recordsSeen >= count { return .end(end(total: count)) }
     }
-    if let pages, let count = try page.count(at: pages), pagesSeen >= count, page.recordCount > 0 {
+    if let pages, let count = try page.count(at: pages) {
       // The number of pages is a total in other units.
-      return .end(
-        firstTotal == nil ? totalDoubt.map(PageEnd.unproven) ?? .proven : end(total: firstTotal ?? 0))
+      if let firstPages, firstPages != count {
+        totalDoubt = "the number of pages changed from \(firstPages) to \(count) during the walk"
+      }
+      firstPages = firstPages ?? count
+      if pagesSeen >= count, page.recordCount > 0 {
+        if let firstTotal { return .end(end(total: firstTotal)) }
+        return .end(totalDoubt.map(PageEnd.unproven) ?? .proven)
+      }
+    }
+    if page.recordCount == 0, let firstPages, pagesSeen < firstPages {
+      return .end(.unproven("page \(pagesSeen) of \(firstPages) was empty"))
     }
     if page.recordCount == 0 {
       if let firstTotal, recordsSeen != firstTotal { return .end(end(total: firstTotal)) }
