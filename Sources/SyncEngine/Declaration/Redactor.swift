@@ -21,7 +21,10 @@ public final class Redactor: Sendable {
   public func redact(_ text: String) -> String {
     // Longest first: a secret may begin with another one.
     let values = values.withLock { $0 }.sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
-    return values.reduce(text) { $0.replacingAll($1, with: "***") }
+    // An excerpt may have cut a secret short: its beginning alone is removed as well.
+    return values.reduce(values.reduce(text) { $0.replacingAll($1, with: "***") }) {
+      $0.removingStart(of: $1)
+    }
   }
 }
 
@@ -36,6 +39,30 @@ extension String {
       if index + part.count <= whole.count, whole[index..<index + part.count].elementsEqual(part) {
         out.append(contentsOf: replacement.utf8)
         index += part.count
+      } else {
+        out.append(whole[index])
+        index += 1
+      }
+    }
+    return String(decoding: out, as: UTF8.self)
+  }
+}
+
+extension String {
+  /// Replaces what agrees with the first eight or more bytes of a secret of twelve or more.
+  fileprivate func removingStart(of secret: String) -> String {
+    let (whole, secret) = (Array(utf8), Array(secret.utf8))
+    guard secret.count >= 12 else { return self }
+    var out: [UInt8] = []
+    var index = 0
+    while index < whole.count {
+      var length = 0
+      while length < secret.count, index + length < whole.count, whole[index + length] == secret[length] {
+        length += 1
+      }
+      if length >= 8 {
+        out.append(contentsOf: "***".utf8)
+        index += length
       } else {
         out.append(whole[index])
         index += 1
