@@ -21,9 +21,6 @@ static inline CURLcode ccurl_set_write(CURL *handle, CURLoption option, ccurl_wr
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }
-static inline CURLcode ccurl_get_pointer(CURL *handle, CURLINFO info, void **value) {
-  return curl_easy_getinfo(handle, info, value);
-}
 
 // The message's result sits in a union of the struct.
 static inline CURLcode ccurl_message_result(const CURLMsg *message) { return message->data.result; }

@@ -15,7 +15,3 @@ static inline int csqlite_bind_text_static(sqlite3_stmt *statement, int index, c
 static inline int csqlite_db_config(sqlite3 *database, int option, int value) {
   return sqlite3_db_config(database, option, value, (int *)0);
 }
-
-static inline int csqlite_bind_blob_static(sqlite3_stmt *statement, int index, const void *bytes, int count) {
-  return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_STATIC);
-}

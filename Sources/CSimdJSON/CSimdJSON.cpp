@@ -245,10 +245,6 @@ int csj_double(const uint8_t *token, size_t length, double *value) {
   return result.ec == std::errc() && result.ptr == first + length;
 }
 
-size_t csj_shortest(double value, char *into) {
-  return size_t(std::to_chars(into, into + 32, value).ptr - into);
-}
-
 size_t csj_minify(const uint8_t *bytes, size_t length, uint8_t *into) {
   size_t size = 0;
   return simdjson::get_active_implementation()->minify(bytes, length, into, size) ? 0 : size;

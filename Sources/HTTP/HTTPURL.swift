@@ -18,10 +18,6 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     public let host: String
     public let port: Int
 
-    package init(scheme: String, host: String, port: Int) {
-      (self.scheme, self.host, self.port) = (scheme, host, port)
-    }
-
     public var description: String {
       let host = host.contains(":") && !host.hasPrefix("[") ? "[\(host)]" : host
       let isDefault = port == (scheme == "https" ? 443 : 80)

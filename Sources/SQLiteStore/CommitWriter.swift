@@ -28,15 +28,15 @@ struct CommitWriter {
       // The rows that stood there before the run are those that the guard counts. Upserts come before deletions: a
       // row that moves to another parent must not go with the old one by a cascade. References are checked at commit.
       try connection.execute("PRAGMA defer_foreign_keys = ON")
+      var deleting: DeletionWriter?
       if let deletion = commit.deletion {
         let writer = DeletionWriter(schema: schema, seen: deletion.seen, scope: deletion.scope)
         let (unseen, rows) = try writer.count(in: connection)
         try deletion.bound.check(deleting: unseen, of: rows, isAnswerEmpty: deletion.isAnswerEmpty)
-        try upsert(difference, &run, in: connection)
-        if unseen > 0 { run.deleted = try writer.delete(in: connection) }
-      } else {
-        try upsert(difference, &run, in: connection)
+        if unseen > 0 { deleting = writer }
       }
+      try upsert(difference, &run, in: connection)
+      if let deleting { run.deleted = try deleting.delete(in: connection) }
       try Journal.append(commit.rejects, of: run, in: connection)
       try Journal.set(commit.state, of: run.entity, in: connection)
       try Journal.append(run, in: connection)

@@ -190,7 +190,6 @@ struct Statement: ~Copyable {
     }
   }
 
-  func reset() { sqlite3_reset(handle) }
   func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
   func type(_ column: Int32) -> Int32 { sqlite3_column_type(handle, column) }
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }

@@ -32,18 +32,16 @@ struct TableDifference {
       var type: String
       var isNotNull: Bool
       var hasDefault: Bool
-      var keyPosition: Int64
       var isGenerated: Bool
     }
     var actual: [String: Actual] = [:]
     let statement = try connection.prepare(
-      "SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk, hidden FROM pragma_table_xinfo(?1)")
+      "SELECT name, type, \"notnull\", dflt_value IS NOT NULL, hidden FROM pragma_table_xinfo(?1)")
     try statement.bind([.text(schema.name)])
     while try connection.step(statement) {
       actual[statement.text(0).lowercased()] = Actual(
         name: statement.text(0), type: statement.text(1).uppercased(), isNotNull: statement.integer(2) != 0,
-        hasDefault: statement.integer(3) != 0, keyPosition: statement.integer(4),
-        isGenerated: statement.integer(5) != 0)
+        hasDefault: statement.integer(3) != 0, isGenerated: statement.integer(4) != 0)
     }
 
     var faults: [String] = []

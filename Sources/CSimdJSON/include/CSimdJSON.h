@@ -67,9 +67,6 @@ void csj_free(csj_node *nodes);
 // The double nearest to a JSON number token. 0 where it is out of range (1e400, 1e-400), else 1.
 int csj_double(const uint8_t *token, size_t length, double *value);
 
-// The shortest decimal form that reads back as the same double; returns its length (at most 32).
-size_t csj_shortest(double value, char *into);
-
 // Copies legal JSON without its insignificant white space; `into` holds at least `length` bytes.
 size_t csj_minify(const uint8_t *bytes, size_t length, uint8_t *into);
 

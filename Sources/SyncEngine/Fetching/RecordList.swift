@@ -48,17 +48,14 @@ struct RecordList {
 
   private static func errorMember(in root: JSONValue, above path: JSONPath) -> String? {
     var value = root
-    if path.components.isEmpty, value.kind == .object {
-      for name in ["error", "errors"] {
-        if let member = value[name], !isEmpty(member) { return "\(name): \(member.text.prefix(300))" }
-      }
-    }
-    for component in path.components {
+    // Where the root itself holds the records there is no step to take, and its own members are looked at.
+    let steps: [JSONPath.Component?] = path.components.isEmpty ? [nil] : path.components
+    for step in steps {
       guard value.kind == .object else { return nil }
-      for name in ["error", "errors"] where component != .key(name) {
+      for name in ["error", "errors"] where step != .key(name) {
         if let member = value[name], !isEmpty(member) { return "\(name): \(member.text.prefix(300))" }
       }
-      guard case .key(let key) = component, let next = value[key] else { return nil }
+      guard case .key(let key)? = step, let next = value[key] else { return nil }
       value = next
     }
     return nil

@@ -7,6 +7,9 @@ struct RequestTemplate: Sendable {
   private let query: [(name: String, value: Template)]
   let parentColumns: [String]
 
+  /// What credentials belong to.
+  var origin: HTTPURL.Origin { base.origin }
+
   /// - Throws: ``DeclarationError`` for a URL, path or template that cannot work.
   init(_ source: Source, entity: String, parentColumns known: [String]) throws(DeclarationError) {
     do { base = try HTTPURL(source.api.url) } catch {

@@ -63,7 +63,7 @@ struct Walker: Sendable {
   ///   - keys: the keys of earlier walks of the same run; this walk's are added.
   ///   - ordinals: position of the next row of the run; raised by the rows of this walk.
   ///   - first: the proof of an earlier walk of this run.
-  ///   - maxPages: how many pages there may be; only `check` asks for fewer than the source declares.
+  ///   - firstPageOnly: reads one page and asks for no other; what `check` does.
   func walk(
     parents: [[StoredValue]], keys: inout KeyIndex, ordinals: inout Int, number: UInt8,
     confirming first: ProofOfCompleteness? = nil, firstPageOnly: Bool = false
@@ -136,10 +136,17 @@ struct Walker: Sendable {
         }
       }
       var decision: PageDecision?
-      func decide() throws -> PageDecision {
-        do { return try pager.decide(after: page) } catch {
+      /// What follows the page; the request for it is under way when this returns.
+      func decide() throws {
+        let decided: PageDecision
+        do { decided = try pager.decide(after: page) } catch {
           throw WalkFailure(page: number, url: url, "\(error)")
         }
+        decision = decided
+        guard case .next(let request) = decided, !firstPageOnly else { return }
+        (url, pending) = try follow(
+          request, home: home, current: current, page: number, partPages: partPages,
+          mayRepeat: pager.needsRecords, asked: &asked)
       }
 
       if isSuccess {
@@ -156,17 +163,8 @@ struct Walker: Sendable {
         if let errorMember = list.errorMember {
           gathering.ledger.doubt("the answer carries \(errorMember.prefix(120))")
         }
-        if !pager.needsRecords {
-          // The next page is on its way while this one is decoded.
-          let early = try decide()
-          decision = early
-          if case .next(let request) = early, !firstPageOnly {
-            (url, pending) = try follow(
-              request, home: home, current: current, page: number, partPages: partPages,
-              mayRepeat: pager.needsRecords,
-              asked: &asked)
-          }
-        }
+        // The next page is on its way while this one is decoded.
+        if !pager.needsRecords { try decide() }
         if let records = list.value {
           let (count, new) = decode(records, page: number, parent: parent, decoder, &gathering)
           (page.recordCount, page.newKeyCount) = (count, new)
@@ -178,18 +176,10 @@ struct Walker: Sendable {
           bytes: gathering.walk.bytes))
       if firstPageOnly { return }
 
-      let final = try decision ?? decide()
-      switch final {
-      case .end(let end):
+      if decision == nil { try decide() }
+      if case .end(let end)? = decision {
         gathering.ledger.endPart(end)
         return
-      case .next(let request):
-        if decision == nil {
-          (url, pending) = try follow(
-            request, home: home, current: current, page: number, partPages: partPages,
-            mayRepeat: pager.needsRecords,
-            asked: &asked)
-        }
       }
     }
   }
@@ -222,13 +212,8 @@ struct Walker: Sendable {
     if headers["Accept"] == nil { headers["Accept"] = "application/json" }
     for (name, value) in plan.source.headers { headers[name] = value }
     let request = HTTPRequest(url: url, headers: headers)
-    let (client, authorizer, home) = (client, authorizer, apiOrigin)
+    let (client, authorizer, home) = (client, authorizer, plan.requests.origin)
     return Task { try await client.send(request, home: home, authorize: authorizer.authorize) }
-  }
-
-  private var apiOrigin: HTTPURL.Origin {
-    // The plan's requests were made from the same text.
-    (try? HTTPURL(plan.source.api.url).origin) ?? HTTPURL.Origin.none
   }
 
   private func address(_ request: PageRequest, home: HTTPURL, current: HTTPURL, page: Int) throws -> HTTPURL {
@@ -239,7 +224,7 @@ struct Walker: Sendable {
       do { url = try current.resolving(text) } catch {
         throw WalkFailure(page: page, url: current, "the next link: \(error)")
       }
-      guard url.origin == apiOrigin || client.foreignOrigins.contains(url.origin) else {
+      guard url.origin == plan.requests.origin || client.foreignOrigins.contains(url.origin) else {
         throw WalkFailure(
           page: page, url: current,
           "the next link leads to another origin, \(url.origin); if that is right, declare it: foreignOrigins: [\"\(url.origin)\"]"
@@ -329,9 +314,4 @@ struct Walker: Sendable {
     }
     gathering.ledger.doubt("\(count) \(count == 1 ? "record was" : "records were") skipped as bad")
   }
-}
-
-extension HTTPURL.Origin {
-  /// An origin that no address has.
-  static var none: HTTPURL.Origin { HTTPURL.Origin(scheme: "", host: "", port: 0) }
 }

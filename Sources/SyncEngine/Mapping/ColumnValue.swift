@@ -130,19 +130,9 @@ extension URL: KeyValue {
 }
 
 extension ColumnValue where Self: RawRepresentable, RawValue: KeyValue {
-  public static var reading: Reading {
-    Reading(checking: RawValue.reading) { raw in
-      guard let value = try? RawValue(stored: raw) else { return false }
-      return Self(rawValue: value) != nil
-    }
-  }
+  public static var reading: Reading { enumReading(Self.self) }
   public var stored: StoredValue { rawValue.stored }
-  public init(stored: StoredValue) throws {
-    guard let value = Self(rawValue: try RawValue(stored: stored)) else {
-      throw UnreadableValue(stored, Self.self)
-    }
-    self = value
-  }
+  public init(stored: StoredValue) throws { self = try enumValue(stored) }
 }
 
 extension ColumnValue where Self: Codable {
@@ -153,19 +143,9 @@ extension ColumnValue where Self: Codable {
 
 // An enum that is Codable as well is kept as its raw value.
 extension ColumnValue where Self: RawRepresentable & Codable, RawValue: KeyValue {
-  public static var reading: Reading {
-    Reading(checking: RawValue.reading) { raw in
-      guard let value = try? RawValue(stored: raw) else { return false }
-      return Self(rawValue: value) != nil
-    }
-  }
+  public static var reading: Reading { enumReading(Self.self) }
   public var stored: StoredValue { rawValue.stored }
-  public init(stored: StoredValue) throws {
-    guard let value = Self(rawValue: try RawValue(stored: stored)) else {
-      throw UnreadableValue(stored, Self.self)
-    }
-    self = value
-  }
+  public init(stored: StoredValue) throws { self = try enumValue(stored) }
 }
 
 extension Array: ColumnValue where Element: ColumnValue & Codable {
@@ -190,4 +170,21 @@ private func jsonText(_ value: some Encodable) -> StoredValue {
 private func decodedJSON<Value: Decodable>(_ stored: StoredValue) throws -> Value {
   guard case .text(let text) = stored else { throw UnreadableValue(stored, Value.self) }
   return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
+}
+
+/// The raw value's reading, narrowed to the cases that there are.
+private func enumReading<Value: ColumnValue & RawRepresentable>(_ type: Value.Type) -> Reading
+where Value.RawValue: KeyValue {
+  Reading(checking: Value.RawValue.reading) { raw in
+    guard let value = try? Value.RawValue(stored: raw) else { return false }
+    return Value(rawValue: value) != nil
+  }
+}
+
+private func enumValue<Value: ColumnValue & RawRepresentable>(_ stored: StoredValue) throws -> Value
+where Value.RawValue: KeyValue {
+  guard let value = Value(rawValue: try Value.RawValue(stored: stored)) else {
+    throw UnreadableValue(stored, Value.self)
+  }
+  return value
 }
