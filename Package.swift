@@ -64,3 +64,11 @@ let package = Package(
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17
 )
+
+// Scripts/fuzz alone builds the fuzzer, with compiler flags of its own.
+if Context.environment["SYNCD_FUZZ"] == "1" {
+  package.targets.append(
+    .executableTarget(
+      name: "FuzzRecords", dependencies: ["JSON", "SyncEngine"], path: "Tests/Fuzz",
+      exclude: ["Corpus", "Fixtures", "json.dict"]))
+}
