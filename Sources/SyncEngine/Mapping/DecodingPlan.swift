@@ -84,14 +84,17 @@ struct DecodingPlan: Sendable {
     var position = -1
     for component in path.components {
       let siblings = position < 0 ? roots : nodes[position].children
-      if let known = siblings.first(where: { nodes[$0].component == component }) {
+      // Keys are told apart by their bytes, not as Swift compares strings.
+      var bytes: [UInt8] = []
+      if case .key(let key) = component { bytes = Array(key.utf8) }
+      if let known = siblings.first(where: {
+        nodes[$0].component == component && keyBytes[nodes[$0].key].elementsEqual(bytes)
+      }) {
         position = known
       } else {
         var node = Node(component: component, key: 0..<0)
-        if case .key(let key) = component {
-          node.key = keyBytes.count..<keyBytes.count + key.utf8.count
-          keyBytes += Array(key.utf8)
-        }
+        node.key = keyBytes.count..<keyBytes.count + bytes.count
+        keyBytes += bytes
         nodes.append(node)
         if position < 0 {
           roots.append(nodes.count - 1)
