@@ -58,6 +58,8 @@ let package = Package(
     .testTarget(name: "PayloadTests", dependencies: ["TestSupport"]),
     .testTarget(name: "KillTests", dependencies: ["HTTP", "TestSupport", "CaseEntities"]),
     .testTarget(name: "PackageTests", dependencies: ["TestSupport"]),
+    .testTarget(
+      name: "PropertyTests", dependencies: ["JSON", "SyncEngine", "TestSupport"], exclude: ["oracle.py"]),
     .executableTarget(
       name: "CaseEntities", dependencies: ["SyncCommand", "SQLiteStore"], path: "Tests/CaseEntities"),
   ],
