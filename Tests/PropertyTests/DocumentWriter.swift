@@ -377,7 +377,19 @@ struct DocumentWriter {
     return (chance(99) ? year : 0, month, chance(97) ? 1 + below(28) : pick([0, 29, 30, 31, 32, 99]))
   }
 
+  /// First and last instants, and seconds that are or are not leap seconds.
+  private static let instants = [
+    "9999-12-31T23:59:59.999Z", "9999-12-31T23:00:00-00:59", "9999-12-31T23:00:00-01:00",
+    "9999-12-31T23:59:60Z", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+00:01",
+    "0001-01-01T00:00:59.999+00:01", "0001-01-01T01:00+01", "0000-12-31T23:59:59Z",
+    "0000-12-31T23:00:00-01:00",
+    "10000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "2016-12-31T23:59:60.999Z", "2017-01-01T00:59:60+01:00",
+    "2016-12-31T22:59:60-01:00", "2016-12-31T22:59:60Z", "2016-12-31T23:59:61Z", "2017-01-01T00:00:60Z",
+    "1969-12-31T23:59:59.9999Z", "2024-02-29T24:00:00Z", "2024-02-29T00:00:00.Z", "2024-02-29T00:00.5Z",
+  ]
+
   mutating func instant() {
+    if below(20) == 0 { return string(pick(Self.instants)) }
     let (year, month, day) = day()
     var text =
       "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))" + (chance(80) ? "T" : pick([" ", "t"]))
@@ -420,6 +432,7 @@ struct DocumentWriter {
       text = text.replacing(name, with: padded(value, name.count))
     }
     if below(40) == 0 { text = nearly(text) }
+    if below(40) == 0 { text = text.replacing("59", with: "60") }
     let isNumber = text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } && text.first != "0" && !text.isEmpty
     if isNumber && chance(40) { word(text) } else { string(text) }
   }
