@@ -27,29 +27,30 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
 
   /// Why text is not an address that can be asked.
   public struct Invalid: Error, CustomStringConvertible {
-    public var text: String
-    public var reason: String
+    /// The text without user name and password.
+    public let text: String
+    public let reason: String
     public var description: String { "\"\(text)\" is not a usable address: \(reason)" }
+
+    init(_ text: String, _ reason: String) { (self.text, self.reason) = (HTTPURL.withoutUser(text), reason) }
   }
 
   /// - Throws: ``Invalid`` unless the text is an absolute http or https address without user name and password.
   public init(_ string: String) throws(Invalid) {
-    let handle = try CurlURL()
-    try handle.set(CURLUPART_URL, string, of: string)
-    try self.init(string, parsed: handle)
-  }
-
-  private init(_ string: String, parsed: borrowing CurlURL) throws(Invalid) {
-    guard let scheme = parsed.get(CURLUPART_SCHEME)?.lowercased(), scheme == "http" || scheme == "https"
+    // libcurl takes other schemes, and one or three slashes.
+    guard let scheme = Self.scheme(of: string), scheme == "http" || scheme == "https",
+      string.utf8.dropFirst(scheme.count).starts(with: "://".utf8),
+      string.utf8.dropFirst(scheme.count + 3).first != UInt8(ascii: "/")
     else {
-      throw Invalid(text: string, reason: "it has to begin with http:// or https://")
+      throw Invalid(string, "it has to begin with http:// or https://")
+    }
+    let parsed = try CurlURL()
+    try parsed.set(string, flags: CURLU_PATH_AS_IS)
+    if parsed.get(CURLUPART_USER) != nil || parsed.get(CURLUPART_PASSWORD) != nil {
+      throw Invalid(string, "declare credentials as authentication, not in the address")
     }
     guard let host = parsed.get(CURLUPART_HOST)?.lowercased(), !host.isEmpty else {
-      throw Invalid(text: string, reason: "it names no host")
-    }
-    if parsed.get(CURLUPART_USER) != nil || parsed.get(CURLUPART_PASSWORD) != nil {
-      throw Invalid(
-        text: "\(scheme)://…@\(host)", reason: "declare credentials as authentication, not in the address")
+      throw Invalid(string, "it names no host")
     }
     let port = parsed.get(CURLUPART_PORT, flags: CURLU_DEFAULT_PORT).flatMap { Int($0) }
     self.string = string
@@ -57,23 +58,38 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// The address that a reference found in an answer of this address names (RFC 3986 §5). An absolute reference
-  /// is kept byte for byte.
+  /// is kept byte for byte; one that is empty but for a fragment names this address.
   public func resolving(_ reference: String) throws(Invalid) -> HTTPURL {
-    let lowered = reference.prefix(8).lowercased()
-    if lowered.hasPrefix("http://") || lowered.hasPrefix("https://") { return try HTTPURL(reference) }
-    if let colon = reference.firstIndex(of: ":"),
-      reference[..<colon].allSatisfy({ $0.isLetter || $0.isNumber }),
-      reference[reference.index(after: colon)...].hasPrefix("//")
-    {
-      throw Invalid(text: reference, reason: "it has to begin with http:// or https://")
-    }
+    if reference.isEmpty || reference.utf8.first == UInt8(ascii: "#") { return self }
+    if Self.scheme(of: reference) != nil { return try HTTPURL(reference) }
     let handle = try CurlURL()
-    try handle.set(CURLUPART_URL, string, of: string)
-    try handle.set(CURLUPART_URL, reference, of: reference)
+    try handle.set(string, flags: CURLU_PATH_AS_IS)
+    // Without the flag libcurl takes out the dots (RFC 3986 §5.2.4).
+    try handle.set(reference, flags: 0)
     guard let joined = handle.get(CURLUPART_URL) else {
-      throw Invalid(text: reference, reason: "it cannot be joined to \(string)")
+      throw Invalid(reference, "it cannot be joined to \(string)")
     }
-    return try HTTPURL(joined, parsed: handle)
+    return try HTTPURL(joined)
+  }
+
+  /// The scheme at the beginning in lower case (RFC 3986 §3.1); nil for a relative reference.
+  private static func scheme(of text: String) -> String? {
+    guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex else { return nil }
+    let isSchemeByte: (UInt8) -> Bool = { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+      default: "+-.".utf8.contains(byte)
+      }
+    }
+    return text.utf8[..<colon].allSatisfy(isSchemeByte) ? text[..<colon].lowercased() : nil
+  }
+
+  /// An address for a message, whether or not it can be read: what may be a user name and a password is left out,
+  /// which is all from the scheme to the last `@` (RFC 3986 §7.5).
+  public static func withoutUser(_ text: String) -> String {
+    guard let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
+    let front = scheme(of: text).map { "\($0)://" } ?? ""
+    return (text.lowercased().hasPrefix(front) ? front : "") + "…" + text[at...]
   }
 
   /// Adds to the path; a base path is kept whether or not it ends with a slash. The text is already encoded.
@@ -87,9 +103,14 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
 
   /// Adds query items behind those that are there, percent-encoded (RFC 3986 §2.3: all but unreserved characters).
   public func appending(query items: [(name: String, value: String)]) -> HTTPURL {
-    guard !items.isEmpty else { return self }
+    let encoded = items.map { "\(percentEncoded($0.name))=\(percentEncoded($0.value))" }
+    return appending(encodedQuery: encoded.joined(separator: "&"))
+  }
+
+  /// Adds a query, already encoded, behind the one that is there.
+  public func appending(encodedQuery added: String) -> HTTPURL {
+    guard !added.isEmpty else { return self }
     let (front, query) = splitQuery()
-    let added = items.map { "\(percentEncoded($0.name))=\(percentEncoded($0.value))" }.joined(separator: "&")
     let separator = query.isEmpty ? "?" : query == "?" || query.hasSuffix("&") ? "" : "&"
     return HTTPURL(string: front + query + separator + added, origin: origin)
   }
@@ -98,9 +119,9 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
 
   /// The address up to the query, and the query with its question mark; a fragment is dropped.
   private func splitQuery() -> (front: String, query: String) {
-    let whole = string.prefix { $0 != "#" }
-    let front = whole.prefix { $0 != "?" }
-    return (String(front), String(whole[front.endIndex...]))
+    let whole = string.utf8.prefix { $0 != UInt8(ascii: "#") }
+    let front = whole.prefix { $0 != UInt8(ascii: "?") }
+    return (String(Substring(front)), String(Substring(whole[front.endIndex...])))
   }
 
   public var description: String { string }
@@ -126,16 +147,18 @@ private struct CurlURL: ~Copyable {
   private let handle: OpaquePointer
 
   init() throws(HTTPURL.Invalid) {
-    guard let handle = curl_url() else { throw HTTPURL.Invalid(text: "", reason: "out of memory") }
+    guard let handle = curl_url() else { throw HTTPURL.Invalid("", "out of memory") }
     self.handle = handle
   }
 
   deinit { curl_url_cleanup(handle) }
 
-  func set(_ part: CURLUPart, _ value: String, of text: String) throws(HTTPURL.Invalid) {
-    let code = curl_url_set(handle, part, value, UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS))
+  /// Reads an address, or joins a reference to the one that is there.
+  func set(_ text: String, flags: Int32) throws(HTTPURL.Invalid) {
+    guard !text.utf8.contains(0) else { throw HTTPURL.Invalid(text, "it has a zero byte") }
+    let code = curl_url_set(handle, CURLUPART_URL, text, UInt32(flags))
     guard code == CURLUE_OK else {
-      throw HTTPURL.Invalid(text: text, reason: String(cString: curl_url_strerror(code)).lowercasedFirst)
+      throw HTTPURL.Invalid(text, String(cString: curl_url_strerror(code)).lowercasedFirst)
     }
   }
 

@@ -15,6 +15,12 @@ struct RequestTemplate: Sendable {
     do { base = try HTTPURL(source.api.url) } catch {
       throw DeclarationError("API \"\(source.api.name)\": \(error)")
     }
+    let lowered = source.path.lowercased()
+    if lowered.hasPrefix("http://") || lowered.hasPrefix("https://") {
+      let path = HTTPURL.withoutUser(source.path)
+      throw DeclarationError(
+        "\(entity): the path \"\(path)\" is a whole address; put its front into the API's URL")
+    }
     path = Template(source.path)
     query = source.query.items.map { ($0.name, Template($0.value)) }
     var columns = known
@@ -28,10 +34,6 @@ struct RequestTemplate: Sendable {
         }
         if !columns.contains(column) { columns.append(column) }
       }
-    }
-    if source.path.hasPrefix("http://") || source.path.hasPrefix("https://") {
-      throw DeclarationError(
-        "\(entity): the path \"\(source.path)\" is a whole address; put its front into the API's URL")
     }
     parentColumns = columns
   }
@@ -48,11 +50,11 @@ struct RequestTemplate: Sendable {
       }
     }
     var url = base
-    if let mark = filled.firstIndex(of: "?") {
-      let query = filled[filled.index(after: mark)...]
-      do { url = try HTTPURL(base.appending(path: String(filled[..<mark])).string + "?" + query) } catch {
-        throw PagingError("\(error)")
-      }
+    if let mark = filled.utf8.firstIndex(of: UInt8(ascii: "?")) {
+      let query = String(filled[filled.index(after: mark)...])
+      do {
+        url = try HTTPURL(base.appending(path: String(filled[..<mark])).appending(encodedQuery: query).string)
+      } catch { throw PagingError("\(error)") }
     } else {
       url = base.appending(path: filled)
     }
