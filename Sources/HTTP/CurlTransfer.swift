@@ -22,13 +22,12 @@ final class CurlTransfer: Sendable {
 
   private let request: HTTPRequest
   private let limits: HTTPLimits
-  private let userAgent: String
   private let shared = Mutex(Shared())
   // Touched by the transport's loop alone, which runs on one serial queue, from makeHandle to destroyHandle.
   private nonisolated(unsafe) let received: Received
 
-  init(_ request: HTTPRequest, _ limits: HTTPLimits, _ userAgent: String) {
-    (self.request, self.limits, self.userAgent) = (request, limits, userAgent)
+  init(_ request: HTTPRequest, _ limits: HTTPLimits) {
+    (self.request, self.limits) = (request, limits)
     received = Received(limit: limits.body)
   }
 
@@ -67,15 +66,17 @@ final class CurlTransfer: Sendable {
     ccurl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
     ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
     ccurl_set_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
-    ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, limits.connect.milliseconds)
-    ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, limits.total.milliseconds)
+    // To libcurl 0 is no limit.
+    ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, limits.connect.milliseconds))
+    ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, max(1, limits.total.milliseconds))
     ccurl_set_long(easy, CURLOPT_LOW_SPEED_LIMIT, 1)
     ccurl_set_long(easy, CURLOPT_LOW_SPEED_TIME, max(1, (limits.idle.milliseconds + 999) / 1000))
-    ccurl_set_string(easy, CURLOPT_USERAGENT, userAgent)
 
     for field in request.headers.fields {
-      // libcurl sends a field without a value only when it ends with a semicolon.
-      let line = field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+      // libcurl sends a field with a blank value only when it ends with a semicolon.
+      let line =
+        field.value.allSatisfy { $0 == " " || $0 == "\t" }
+        ? "\(field.name);" : "\(field.name): \(field.value)"
       received.list = curl_slist_append(received.list, line)
     }
     ccurl_set_list(easy, CURLOPT_HTTPHEADER, received.list)

@@ -31,7 +31,10 @@ public final class CurlTransport: Transport {
   private static let globalInit = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
   public func send(_ request: HTTPRequest, limits: HTTPLimits) async throws -> HTTPResponse {
-    let transfer = CurlTransfer(request, limits, userAgent)
+    var request = request
+    if request.headers["User-Agent"] == nil { request.headers["User-Agent"] = userAgent }
+    try request.headers.check()
+    let transfer = CurlTransfer(request, limits)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         guard transfer.begin(continuation) else { return }

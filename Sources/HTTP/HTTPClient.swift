@@ -44,8 +44,14 @@ public struct HTTPClient: Sendable {
       response.url = request.url
       guard [301, 302, 303, 307, 308].contains(response.status), let location = response.headers["Location"]
       else {
-        response.body = try ContentDecoding.decode(
-          response.body, encodings: response.headers["Content-Encoding"], limit: limits.body)
+        do throws(HTTPError) {
+          response.body = try ContentDecoding.decode(
+            response.body, encodings: response.headers["Content-Encoding"], limit: limits.body)
+        } catch {
+          // A status without content (RFC 9110 §15.3.5) has nothing to decode, and a failure tells more by its status.
+          guard response.status == 204 || !(200...299).contains(response.status) else { throw error }
+          response.body = []
+        }
         return response
       }
       redirects += 1

@@ -5,6 +5,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     case connection
     /// One of ``HTTPLimits`` ended it: worth another attempt.
     case timeout
+    /// A header field that cannot be sent: nothing was.
+    case header
     /// The body is larger than allowed.
     case tooLarge
     /// The body's content encoding is unknown or damaged.

@@ -82,6 +82,17 @@ struct EnginePartsTests {
     #expect(redactor.redact("a=s3cret/+longer&b=s3cret/+ c=s3cret%2F%2B ab") == "a=***&b=*** c=*** ab")
   }
 
+  @Test("a secret ends before its line breaks, wherever it comes from")
+  func secretValues() throws {
+    setenv("SYNCD_TEST_TOKEN", "token 1\r\n\n", 1)
+    setenv("SYNCD_TEST_BLANK", "\n", 1)
+    let folder = try TemporaryFolder()
+    try Data("token\n2\r\n".utf8).write(to: URL(fileURLWithPath: folder.path + "/token"))
+    #expect(try Secret.environment("SYNCD_TEST_TOKEN").resolve() == "token 1")
+    #expect(try Secret.file(folder.path + "/token").resolve() == "token\n2")
+    #expect(throws: DeclarationError.self) { try Secret.environment("SYNCD_TEST_BLANK").resolve() }
+  }
+
   @Test(
     "names in snake case",
     arguments: [

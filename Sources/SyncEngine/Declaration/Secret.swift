@@ -12,9 +12,9 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible {
 
   let place: Place
 
-  /// The value of an environment variable.
+  /// The value of an environment variable, without line breaks at its end.
   public static func environment(_ name: String) -> Secret { Secret(place: .environment(name)) }
-  /// The content of a file, without the line break at its end.
+  /// The content of a file, without line breaks at its end.
   public static func file(_ path: String) -> Secret { Secret(place: .file(path)) }
   /// A systemd credential: a file of that name in `$CREDENTIALS_DIRECTORY` (systemd.exec(5)).
   public static func credential(_ name: String) -> Secret { Secret(place: .credential(name)) }
@@ -29,17 +29,19 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible {
 
   /// - Throws: ``DeclarationError`` if there is no value, or an empty one.
   func resolve() throws(DeclarationError) -> String {
-    let value: String? =
+    let content: String? =
       switch place {
       case .environment(let name): getenv(name).map { String(cString: $0) }
       case .file(let path): Self.content(of: path)
       case .credential(let name):
         getenv("CREDENTIALS_DIRECTORY").flatMap { Self.content(of: "\(String(cString: $0))/\(name)") }
       }
-    guard let value, !value.isEmpty else {
+    var value = Substring(content ?? "")
+    while value.last?.isNewline == true { value.removeLast() }
+    guard !value.isEmpty else {
       throw DeclarationError("its secret comes from the \(self), which is not set or empty")
     }
-    return value
+    return String(value)
   }
 
   private static func content(of path: String) -> String? {
@@ -48,8 +50,6 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible {
     // A secret is short: 64 kB hold any token, key or password.
     var bytes = [UInt8](repeating: 0, count: 64 << 10)
     let count = fread(&bytes, 1, bytes.count, file)
-    var text = bytes[..<count]
-    while let last = text.last, last == 0x0A || last == 0x0D { text.removeLast() }
-    return String(decoding: text, as: UTF8.self)
+    return String(decoding: bytes[..<count], as: UTF8.self)
   }
 }
