@@ -53,7 +53,7 @@ struct RecordList {
     for step in steps {
       guard value.kind == .object else { return nil }
       for name in ["error", "errors"] where step != .key(name) {
-        if let member = value[name], !isEmpty(member) { return "\(name): \(member.text.prefix(300))" }
+        if let member = value[name], !isEmpty(member) { return "\(name): \(member.text)" }
       }
       guard case .key(let key)? = step, let next = value[key] else { return nil }
       value = next

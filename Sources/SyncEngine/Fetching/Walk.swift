@@ -41,6 +41,7 @@ struct Walker: Sendable {
   let plan: EntityPlan
   let client: HTTPClient
   let authorizer: Authorizer
+  let redactor: Redactor
   let onProgress: @Sendable (SyncProgress) -> Void
 
   /// Bad records that a failing run names; it counts them all.
@@ -96,7 +97,7 @@ struct Walker: Sendable {
     var pager = plan.source.paging.makePager(plan.asksForEnd)
     gathering.ledger.beginPart()
     let home: HTTPURL
-    do { home = try plan.requests.address(parent: parent) } catch { throw WalkFailure(error.description) }
+    do { home = try plan.requests.address(parent: parent) } catch { throw WalkFailure(quoted("\(error)")) }
     var current = home
     // Counted pages have a new address each time; one that comes again is a loop (of any length).
     var asked: [String: Int] = [home.string: 1]
@@ -119,7 +120,7 @@ struct Walker: Sendable {
           fetched.cancel()
         }
       } catch let error as HTTPError {
-        throw WalkFailure(page: number, url: url, "\(error)")
+        throw WalkFailure(page: number, url: url, quoted("\(error)"))
       }
       current = response.url
       gathering.walk.pages += 1
@@ -132,7 +133,7 @@ struct Walker: Sendable {
         (200...299).contains(response.status) && response.status != 204 && response.status != 206
       if !isSuccess {
         guard partPages > 1, pager.isEnd(status: response.status) else {
-          throw WalkFailure(page: number, url: url, Self.statusText(response))
+          throw WalkFailure(page: number, url: url, statusText(response))
         }
       }
       var decision: PageDecision?
@@ -140,7 +141,7 @@ struct Walker: Sendable {
       func decide() throws {
         let decided: PageDecision
         do { decided = try pager.decide(after: page) } catch {
-          throw WalkFailure(page: number, url: url, "\(error)")
+          throw WalkFailure(page: number, url: url, quoted("\(error)"))
         }
         decision = decided
         guard case .next(let request) = decided, !firstPageOnly else { return }
@@ -153,15 +154,15 @@ struct Walker: Sendable {
         let document: JSONDocument
         do { document = try parser.parse(response.body) } catch {
           let type = response.headers["Content-Type"].map { ", sent as \($0)" } ?? ""
-          throw WalkFailure(page: number, url: url, "the body is not JSON\(type): \(error)")
+          throw WalkFailure(page: number, url: url, quoted("the body is not JSON\(type): \(error)"))
         }
         page.root = document.root
         let list: RecordList
         do { list = try RecordList(in: document.root, rows: plan.source.rows) } catch {
-          throw WalkFailure(page: number, url: url, "\(error)")
+          throw WalkFailure(page: number, url: url, redactor.excerpt("\(error)".utf8, limit: 500))
         }
         if let errorMember = list.errorMember {
-          gathering.ledger.doubt("the answer carries \(errorMember.prefix(120))")
+          gathering.ledger.doubt("the answer carries \(redactor.excerpt(errorMember.utf8, limit: 120))")
         }
         // The next page is on its way while this one is decoded.
         if !pager.needsRecords { try decide() }
@@ -222,7 +223,7 @@ struct Walker: Sendable {
     case .address(let text):
       let url: HTTPURL
       do { url = try current.resolving(text) } catch {
-        throw WalkFailure(page: page, url: current, "the next link: \(error)")
+        throw WalkFailure(page: page, url: current, "the next link: \(quoted("\(error)"))")
       }
       guard url.origin == plan.requests.origin || client.foreignOrigins.contains(url.origin) else {
         throw WalkFailure(
@@ -238,7 +239,7 @@ struct Walker: Sendable {
   }
 
   /// `HTTP 404 Not Found`, with what the server says about it.
-  private static func statusText(_ response: HTTPResponse) -> String {
+  private func statusText(_ response: HTTPResponse) -> String {
     let names = [
       204: "No Content", 206: "Partial Content", 304: "Not Modified", 400: "Bad Request", 401: "Unauthorized",
       403: "Forbidden",
@@ -251,9 +252,14 @@ struct Walker: Sendable {
     if let document = try? JSONDocument.parse(response.body) {
       let said = ["message", "detail", "error_description", "error", "errors", "title"].lazy
         .compactMap { document.root[$0] }.first { !$0.isNull }
-      if let said { text += ": \((said.string ?? said.text).prefix(300))" }
+      if let said { text += ": \(redactor.excerpt((said.string ?? said.text).utf8, limit: 300))" }
     }
     return text
+  }
+
+  /// A message that quotes the source and says at its end what is wrong.
+  private func quoted(_ message: String) -> String {
+    redactor.excerpt(message.utf8, limit: 500, keepingEnd: 150)
   }
 
   // MARK: Records

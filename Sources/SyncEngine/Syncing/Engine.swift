@@ -217,7 +217,8 @@ public final class Engine: Sendable {
           entity: name, retry: redactor.redact("\(reason); next attempt in \(wait.milliseconds) ms")))
     }
     return Walker(
-      plan: prepared.plan, client: client, authorizer: prepared.authorizer, onProgress: onProgress)
+      plan: prepared.plan, client: client, authorizer: prepared.authorizer, redactor: redactor,
+      onProgress: onProgress)
   }
 
   /// The rows that requests are made for; one without values where the source has no parents.

@@ -48,7 +48,7 @@ struct Cursor: Pager {
       return .end(.proven)
     }
     guard seen.insert(token).inserted else {
-      throw PagingError("the cursor \"\(token.prefix(80))\" repeats: the pages go round in a loop")
+      throw PagingError("the cursor \"\(token)\" repeats: the pages go round in a loop")
     }
     return .next(.items([.init(parameter, token)]))
   }

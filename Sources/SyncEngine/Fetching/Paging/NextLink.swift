@@ -37,7 +37,7 @@ extension Page {
     guard let value = try value(at: path), !value.isNull else { return nil }
     let number = value.int64 ?? value.string.flatMap { Int64($0) }
     guard let number, number >= 0 else {
-      throw PagingError("the total at \"\(path)\" is \(value.text.prefix(40)), not a count")
+      throw PagingError("the total at \"\(path)\" is \(value.text), not a count")
     }
     return Int(number)
   }
