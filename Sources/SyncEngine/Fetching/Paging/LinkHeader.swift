@@ -12,7 +12,7 @@ struct LinkHeader: Pager {
   func decide(after page: Page) throws -> PageDecision {
     guard let field = page.headers["Link"] else { return .end(.proven) }
     guard let links = WebLink.parse(field) else {
-      throw PagingError("the Link header cannot be read: \(field.prefix(200))")
+      throw PagingError("the Link header cannot be read: \(field)")
     }
     // A relation type compares without case (RFC 8288 §2.1.1); a link with `anchor` is about another resource.
     let next = links.first { $0.relations.contains("next") && $0.parameters["anchor"] == nil }
@@ -27,13 +27,19 @@ struct WebLink: Equatable {
   var parameters: [String: String]
 
   var relations: [String] {
-    (parameters["rel"] ?? "").lowercased().split(whereSeparator: { $0 == " " || $0 == "\t" }).map(String.init)
+    (parameters["rel"] ?? "").lowercased().unicodeScalars.split { $0 == " " || $0 == "\t" }.map { String($0) }
   }
 
   /// Nil if the field does not follow the grammar.
   static func parse(_ field: String) -> [WebLink]? {
-    var rest = Substring(field)
+    // By scalars: a combining character would hide the quote or bracket before it.
+    var rest = Substring(field).unicodeScalars
     func skipBlanks() { rest = rest.drop { $0 == " " || $0 == "\t" } }
+    func token(until delimiters: String) -> String {
+      let token = rest.prefix { !delimiters.unicodeScalars.contains($0) }
+      rest = rest[token.endIndex...]
+      return String(token)
+    }
     var links: [WebLink] = []
     while true {
       repeat {
@@ -47,8 +53,7 @@ struct WebLink: Equatable {
       while rest.first == ";" {
         rest.removeFirst()
         skipBlanks()
-        let name = rest.prefix { !" \t=;,".contains($0) }.lowercased()
-        rest = rest.dropFirst(name.count)
+        let name = token(until: " \t=;,").lowercased()
         skipBlanks()
         var value = ""
         if rest.first == "=" {
@@ -57,17 +62,16 @@ struct WebLink: Equatable {
           if rest.first == "\"" {
             rest.removeFirst()
             var isClosed = false
-            while let character = rest.popFirst() {
-              if character == "\"" {
+            while let scalar = rest.popFirst() {
+              if scalar == "\"" {
                 isClosed = true
                 break
               }
-              value.append(character == "\\" ? rest.popFirst() ?? "\\" : character)
+              value.unicodeScalars.append(scalar == "\\" ? rest.popFirst() ?? "\\" : scalar)
             }
             guard isClosed else { return nil }
           } else {
-            value = String(rest.prefix { !" \t;,".contains($0) })
-            rest = rest.dropFirst(value.count)
+            value = token(until: " \t;,")
           }
           skipBlanks()
         }
