@@ -1,13 +1,25 @@
 /// The query parameters of a source: a literal, or a typed ``QueryModel``.
 public struct Query: Sendable, ExpressibleByDictionaryLiteral {
-  let items: [(name: String, value: String)]
+  let items: [(name: String, value: Template)]
+  /// Why a parameter cannot be written; the start of the program refuses it.
+  let fault: String?
 
-  public init(dictionaryLiteral elements: (String, String)...) { items = elements.map { ($0.0, $0.1) } }
+  /// Values may hold `{parent.column}`.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    items = elements.map { ($0.0, Template($0.1)) }
+    fault = nil
+  }
 
-  private init(items: [(name: String, value: String)]) { self.items = items }
-
+  /// Values are sent as they are, braces too.
   public static func model<Model: QueryModel>(_ model: Model) -> Query {
-    Query(items: Model.parameters.compactMap { parameter in parameter.item(model) })
+    Query(
+      items: Model.parameters.compactMap { parameter in parameter.item(model) },
+      fault: Model.parameters.lazy.compactMap(\.fault).first)
+  }
+
+  private init(items: [(name: String, value: String)], fault: String?) {
+    self.items = items.map { ($0.name, Template(literal: $0.value)) }
+    self.fault = fault
   }
 }
 
@@ -31,6 +43,7 @@ public protocol QueryModel: Sendable {
 /// One query parameter of a ``QueryModel``.
 public struct Parameter<Model>: Sendable {
   let item: @Sendable (Model) -> (name: String, value: String)?
+  let fault: String?
 
   /// - Parameters:
   ///   - name: the parameter's name; the property's name in snake case by default.
@@ -39,7 +52,9 @@ public struct Parameter<Model>: Sendable {
     _ keyPath: any KeyPath<Model, V> & Sendable, _ name: String? = nil, _ format: Format<V.Base> = .natural
   ) {
     let name = name ?? propertyName(of: keyPath).map(snakeCased) ?? ""
-    let writing = (format.reading ?? V.reading).writing
+    let reading = format.reading ?? V.reading
+    fault = reading.fault.map { "parameter \"\(name)\": \($0)" }
+    let writing = reading.writing
     item = { model in writing(model[keyPath: keyPath].stored).map { (name, $0) } }
   }
 }

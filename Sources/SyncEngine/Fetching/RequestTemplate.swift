@@ -22,7 +22,7 @@ struct RequestTemplate: Sendable {
         "\(entity): the path \"\(path)\" is a whole address; put its front into the API's URL")
     }
     path = Template(source.path)
-    query = source.query.items.map { ($0.name, Template($0.value)) }
+    query = source.query.items
     var columns = known
     for template in [path] + query.map(\.value) {
       if let fault = template.fault { throw DeclarationError("\(entity): \(fault)") }

@@ -27,9 +27,11 @@ struct Template: Sendable, Hashable, CustomStringConvertible {
         }
         if !literal.isEmpty { parts.append(.literal(literal)) }
         literal = ""
-        let path = JSONPath(parsing: String(rest[..<close]))
+        let name = String(rest[..<close])
+        let path = JSONPath(parsing: name)
         fault =
-          fault ?? path.fault ?? (path.components.isEmpty ? "the template \"\(text)\" has empty braces" : nil)
+          fault ?? path.fault ?? (name.isEmpty ? "the template \"\(text)\" has empty braces" : nil)
+          ?? (name.contains("{") ? "the template \"\(text)\" has a brace inside of braces" : nil)
         parts.append(.path(path))
         rest = rest[rest.index(after: close)...]
       } else if character == "}" {
@@ -41,6 +43,12 @@ struct Template: Sendable, Hashable, CustomStringConvertible {
     if !literal.isEmpty { parts.append(.literal(literal)) }
     self.parts = parts
     self.fault = fault
+  }
+
+  /// Text that is data: it holds no values, whatever its braces look like.
+  init(literal text: String) {
+    (description, fault) = (text, nil)
+    parts = text.isEmpty ? [] : [.literal(text)]
   }
 
   var paths: [JSONPath] {

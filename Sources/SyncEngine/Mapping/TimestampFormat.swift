@@ -31,11 +31,12 @@ struct DatePattern: Sendable {
     var parts: [Part] = []
     var rest = Substring(pattern)
     var fault: String?
-    var hasYear = false
+    // Names of parts, literals left out.
+    var order: [String] = []
     while let first = rest.first {
       if let (name, part) = names.first(where: { rest.hasPrefix($0.0) }) {
         parts.append(part)
-        if name == "yyyy" { hasYear = true }
+        order.append(name)
         rest = rest.dropFirst(name.count)
       } else {
         if first.isLetter && first != "T" && first != "Z" {
@@ -46,9 +47,24 @@ struct DatePattern: Sendable {
         rest = rest.dropFirst()
       }
     }
-    if !hasYear { fault = fault ?? "the date pattern \"\(pattern)\" has no yyyy" }
     self.parts = parts
-    self.fault = fault
+    self.fault = fault ?? Self.fault(in: order).map { "the date pattern \"\(pattern)\" \($0)" }
+  }
+
+  /// What of the parts is missing, doubled, or a month where a minute is meant.
+  private static func fault(in order: [String]) -> String? {
+    if !order.contains("yyyy") { return "has no yyyy" }
+    if let part = order.first(where: { part in order.filter { $0 == part }.count > 1 }) {
+      return "has \(part) twice"
+    }
+    let hour = order.firstIndex(of: "HH")
+    if let minute = order.firstIndex(of: "mm"), hour.map({ abs($0 - minute) }) != 1 {
+      return "has mm, minutes, but no HH beside it: a month is MM"
+    }
+    if let month = order.firstIndex(of: "MM"), let hour, month == hour + 1 {
+      return "has MM, a month, behind HH: minutes are mm"
+    }
+    return nil
   }
 
   func parse(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
@@ -91,5 +107,12 @@ struct DatePattern: Sendable {
   private func padded(_ value: Int, _ width: Int) -> [UInt8] {
     let digits = Array(String(value).utf8)
     return Array(repeating: UInt8(ascii: "0"), count: max(0, width - digits.count)) + digits
+  }
+}
+
+extension Reading {
+  /// Why nothing can be read or written in this way; the start of the program refuses it.
+  var fault: String? {
+    if case .timestamp(.pattern(let pattern)) = operation { pattern.fault } else { nil }
   }
 }

@@ -38,7 +38,12 @@ struct DatePatternTests {
 
   @Test(
     "patterns that cannot work",
-    arguments: ["", "MM-dd", "yyyy-MMM", "yyyyy", "yy", "yyyy-D", "EEE yyyy", "yyyy h"])
+    arguments: [
+      "", "MM-dd", "yyyy-MMM", "yyyyy", "yy", "yyyy-D", "EEE yyyy", "yyyy h", "yyyy-mm-dd",
+      "yyyy-mm-dd HH:MM:ss",
+      "dd.mm.yyyy HH:MM", "yyyy-MM-dd HH:MM", "yyyy-dd HH:MM", "yyyyMMdd mm:ss", "yyyy-MM-dd yyyy",
+      "yyyyMMMMdd",
+    ])
   func faults(_ pattern: String) { #expect(DatePattern(pattern).fault != nil) }
 
   @Test("a written date reads back")

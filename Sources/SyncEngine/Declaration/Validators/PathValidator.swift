@@ -10,7 +10,7 @@ enum PathValidator {
         case .template(let template): template.fault
         }
       if let fault { throw DeclarationError("\(entity): column \"\(name)\": \(fault)") }
-      if case .timestamp(.pattern(let pattern)) = column.reading.operation, let fault = pattern.fault {
+      if let fault = column.reading.fault {
         throw DeclarationError("\(entity): column \"\(name)\": \(fault)")
       }
       if column.options.isSuperset(of: [.required, .nullAsDefault]) {
@@ -27,6 +27,7 @@ enum PathValidator {
         )
       }
     }
+    if let fault = source.query.fault { throw DeclarationError("\(entity): \(fault)") }
     for path in source.paging.paths + [source.rows.path] {
       if let fault = path.fault { throw DeclarationError("\(entity): \(fault)") }
     }
