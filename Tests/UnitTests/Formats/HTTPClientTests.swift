@@ -93,6 +93,60 @@ struct HTTPClientTests {
     #expect(try authorizations(other) == ["/x -"])
   }
 
+  @Test(
+    "what authentication adds to an address goes out anew for each request, and stays out of the answer's")
+  func authorizedAddresses() async throws {
+    let server = try AnswerServer([
+      Route("/x", status: 503, times: 1), Route("/x", status: 307, answer: ["Location": "/y?p=1"], body: ""),
+      Route("/y", body: "done"),
+    ])
+    let home = try HTTPURL(server.base)
+    let attempts = Mutex(0)
+    let request = HTTPRequest(url: home.appending(path: "x"))
+    let response = try await client.send(request, home: home.origin) { request in
+      let attempt = attempts.withLock { attempts in
+        attempts += 1
+        return attempts
+      }
+      request.url = request.url.appending(query: [("key", "k\(attempt)")])
+    }
+    #expect(response.url.string == server.base + "/y?p=1")
+    #expect(try server.requests().map(\.target) == ["/x?key=k1", "/x?key=k2", "/y?p=1&key=k3"])
+  }
+
+  @Test("a request on behalf of another origin carries no credentials")
+  func foreignHome() async throws {
+    let server = try AnswerServer([Route("/x", body: "done")])
+    let request = HTTPRequest(url: try HTTPURL(server.base).appending(path: "x"))
+    _ = try await client.send(request, home: HTTPURL("http://other.example").origin) {
+      $0.headers["Authorization"] = "hidden"
+    }
+    #expect(try authorizations(server) == ["/x -"])
+  }
+
+  @Test(
+    "redirects that lead nowhere are refused, and tell no password",
+    arguments: [
+      "http://", "http://u:hunter2@127.0.0.1/", "//u:hunter2@127.0.0.1:99999/", "gopher://h.example/",
+    ])
+  func strangeRedirects(_ location: String) async throws {
+    let server = try AnswerServer([Route("/x", status: 302, answer: ["Location": location], body: "")])
+    let error = await #expect(throws: HTTPError.self) { try await send("x", to: server) }
+    let message = error?.message ?? ""
+    #expect(error?.kind == .redirect && !message.contains("hunter2"), "\(message)")
+  }
+
+  @Test("a time limit ends a silent server, and is tried again")
+  func silence() async throws {
+    let server = try AnswerServer([
+      Route("/x", body: "0123456789", times: 1, fault: "stall"), Route("/x", body: "done"),
+    ])
+    var hasty = client
+    hasty.limits.total = .milliseconds(500)
+    let response = try await send("x", to: server, hasty)
+    #expect(response.attempts == 2 && response.body == Array("done".utf8))
+  }
+
   @Test("a cancelled task ends by its cancellation, not by the server's silence")
   func cancellation() async throws {
     let server = try AnswerServer([Route("/x", body: "0123456789", fault: "stall")])

@@ -1,3 +1,5 @@
+import Foundation
+import TestSupport
 import Testing
 
 @testable import SyncEngine
@@ -15,6 +17,9 @@ struct RedactorTests {
     #expect(redact("key=abcdef&x abcdef", "abcdef") == "key=***&x ***")
     #expect(redact("abcdef", "abcdef") == "***")
     #expect(redact("abcabcd", "abcd") == "abc***")
+    #expect(
+      redact("cut: 0123456789abc… and 0123456 stays", "0123456789abcdefghij") == "cut: ***… and 0123456 stays"
+    )
     #expect(redact("aaaaaaa", "aaa") == "***")
     #expect(redact("abcabc", "abc") == "******")
     #expect(redact("xabcdefx", "abcd", "cdef") == "x***x")
@@ -79,6 +84,17 @@ struct RedactorTests {
     #expect(middle == String(repeating: "x", count: 28) + "…*** is wrong")
   }
 
+  @Test("a secret ends before its line breaks, wherever it comes from")
+  func secretValues() throws {
+    setenv("SYNCD_TEST_TOKEN", "token 1\r\n\n", 1)
+    setenv("SYNCD_TEST_BLANK", "\n", 1)
+    let folder = try TemporaryFolder()
+    try Data("token\n2\r\n".utf8).write(to: URL(fileURLWithPath: folder.path + "/token"))
+    #expect(try Secret.environment("SYNCD_TEST_TOKEN").resolve() == "token 1")
+    #expect(try Secret.file(folder.path + "/token").resolve() == "token\n2")
+    #expect(throws: DeclarationError.self) { try Secret.environment("SYNCD_TEST_BLANK").resolve() }
+  }
+
   @Test("digests of RFC 1321, FIPS 180 and RFC 4231")
   func digests() {
     #expect(Digest.md5("") == "d41d8cd98f00b204e9800998ecf8427e")
@@ -96,6 +112,7 @@ struct RedactorTests {
     "names in snake case",
     arguments: [
       ("id", "id"), ("wordCount", "word_count"), ("innerID", "inner_id"), ("HTTPRoute", "http_route"),
+      ("webURL", "web_url"), ("Book", "book"), ("DRFBook", "drf_book"),
       ("ID", "id"),
       ("userIDs", "user_i_ds"), ("X", "x"), ("aB", "a_b"), ("aBC", "a_bc"), ("ABc", "a_bc"), ("a1B", "a1_b"),
       ("word_count", "word_count"), ("word2", "word2"), ("_id", "_id"), ("aURLB", "a_urlb"), ("", ""),

@@ -32,6 +32,19 @@ struct RequestProbeTests {
     #expect(message.contains("is a whole address") && !message.contains("hunter2"), "\(message)")
   }
 
+  @Test("a parent's value is one segment of the path, never a way out of it")
+  func parentValues() throws {
+    let source = Source(
+      API("t", url: "https://h.example/v1/"), "posts/{parent.id}/comments", query: ["of": "{parent.id}"],
+      paging: .none)
+    let template = try RequestTemplate(source, entity: "comment", parentColumns: [])
+    func address(_ value: String) throws -> String { try template.address(parent: [.text(value)]).string }
+    #expect(
+      try address("a b/../c?d")
+        == "https://h.example/v1/posts/a%20b%2F..%2Fc%3Fd/comments?of=a%20b%2F..%2Fc%3Fd")
+    for bad in ["", ".", ".."] { #expect(throws: PagingError.self) { try address(bad) } }
+  }
+
   struct Filter: Codable, ColumnValue { var genre: String }
   struct Search: QueryModel {
     var text = ""
