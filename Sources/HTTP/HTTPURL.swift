@@ -85,9 +85,14 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
   }
 
   /// An address for a message, whether or not it can be read: what may be a user name and a password is left out,
-  /// which is all from the scheme to the last `@` (RFC 3986 §7.5).
+  /// which is all from the scheme to the last `@`, encoded or not (RFC 3986 §7.5).
   public static func withoutUser(_ text: String) -> String {
-    guard let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
+    let bytes = text.utf8
+    guard
+      let at = bytes.indices.last(where: { index in
+        ["@", "%40"].contains { bytes[index...].starts(with: $0.utf8) }
+      })
+    else { return text }
     let front = scheme(of: text).map { "\($0)://" } ?? ""
     return (text.lowercased().hasPrefix(front) ? front : "") + "…" + text[at...]
   }

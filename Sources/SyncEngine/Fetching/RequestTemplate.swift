@@ -49,15 +49,11 @@ struct RequestTemplate: Sendable {
       case .path(let path): filled += try segment(value(path, parent))
       }
     }
-    var url = base
-    if let mark = filled.utf8.firstIndex(of: UInt8(ascii: "?")) {
-      let query = String(filled[filled.index(after: mark)...])
-      do {
-        url = try HTTPURL(base.appending(path: String(filled[..<mark])).appending(encodedQuery: query).string)
-      } catch { throw PagingError("\(error)") }
-    } else {
-      url = base.appending(path: filled)
-    }
+    let mark = filled.utf8.firstIndex(of: UInt8(ascii: "?")) ?? filled.endIndex
+    let joined = base.appending(path: String(filled[..<mark]))
+      .appending(encodedQuery: String(Substring(filled.utf8[mark...].dropFirst())))
+    let url: HTTPURL
+    do { url = try HTTPURL(joined.string) } catch { throw PagingError("\(error)") }
     return url.appending(
       query: query.map { item in
         (

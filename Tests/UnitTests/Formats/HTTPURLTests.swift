@@ -99,7 +99,7 @@ struct HTTPURLTests {
     var errors: [String] = []
     for address in [
       "user:hunter2@a.example/", "user:hunter2@a.example:99999/", "user:hunter2@a b/", "user:hunter2@",
-      "user:hun/hunter2@a/", "hunter2@a/\u{0}", "a:hunter2@b@c/", "us er:hunter2@a/",
+      "user:hunter2%40a/", "user:hun/hunter2@a/", "hunter2@a/\u{0}", "a:hunter2@b@c/", "us er:hunter2@a/",
     ] {
       for front in ["\(scheme)://", "\(scheme):/", "\(scheme):", "//", "hunter2:"] {
         for read in [{ try HTTPURL($0) }, { try base.resolving($0) }] as [(String) throws -> HTTPURL] {

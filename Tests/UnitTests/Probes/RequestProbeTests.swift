@@ -24,6 +24,13 @@ struct RequestProbeTests {
   }
 
   @Test(
+    "a path that no address can hold is refused, not cut",
+    arguments: ["a\u{0}b", "a b", "a\nb?c=1", "a?b\u{0}"])
+  func badPaths(_ path: String) {
+    #expect(throws: PagingError.self) { try address(Source(.probe, path, paging: .none)) }
+  }
+
+  @Test(
     "a path that is a whole address is refused, and its password is not told", arguments: ["http", "HTTPS"])
   func wholeAddress(_ scheme: String) throws {
     let source = Source(.probe, "\(scheme)://user:hunter2@h.example/{x}", paging: .none)
