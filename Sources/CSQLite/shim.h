@@ -11,6 +11,19 @@ static inline int csqlite_bind_text_static(sqlite3_stmt *statement, int index, c
   return sqlite3_bind_text(statement, index, text, count, SQLITE_STATIC);
 }
 
+// Extended result codes are expressions, which Swift does not import (sqlite.org/rescode.html).
+static const int CSQLITE_CONSTRAINT_FOREIGNKEY = SQLITE_CONSTRAINT_FOREIGNKEY;
+static const int CSQLITE_CONSTRAINT_PRIMARYKEY = SQLITE_CONSTRAINT_PRIMARYKEY;
+static const int CSQLITE_CONSTRAINT_UNIQUE = SQLITE_CONSTRAINT_UNIQUE;
+
+static inline int csqlite_bind_blob_static(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+  return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_STATIC);
+}
+
+static inline int csqlite_bind_blob_transient(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+  return sqlite3_bind_blob(statement, index, bytes, count, SQLITE_TRANSIENT);
+}
+
 // sqlite3_db_config is variadic, which Swift cannot call.
 static inline int csqlite_db_config(sqlite3 *database, int option, int value) {
   return sqlite3_db_config(database, option, value, (int *)0);

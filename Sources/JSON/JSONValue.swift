@@ -5,6 +5,8 @@ public struct JSONValue: Sendable {
   package let document: JSONDocument
   package let index: Int
 
+  package init(document: JSONDocument, index: Int) { (self.document, self.index) = (document, index) }
+
   private func tape<R>(_ body: (JSONTape) -> R) -> R { document.withTape(body) }
 
   public var kind: JSONKind { tape { $0.kind(index) } }
@@ -39,6 +41,15 @@ public struct JSONValue: Sendable {
     tape { tape in
       let raw = String(decoding: tape.raw(index), as: UTF8.self)
       return tape.kind(index) == .string ? "\"\(raw)\"" : raw
+    }
+  }
+
+  /// A hash of the value as it stands in the body; equal texts have equal ones within one run of a program.
+  package var contentHash: Int {
+    tape { tape in
+      var hasher = Hasher()
+      hasher.combine(bytes: UnsafeRawBufferPointer(tape.raw(index)))
+      return hasher.finalize()
     }
   }
 
@@ -81,6 +92,56 @@ public struct JSONValue: Sendable {
         count += 1
       }
       return count
+    }
+  }
+
+  /// The elements of an array; none for other kinds.
+  public var elements: [JSONValue] {
+    tape { tape in
+      guard tape.kind(index) == .array else { return [] }
+      var found: [JSONValue] = []
+      var child = index + 1
+      while child < tape.next(index) {
+        found.append(JSONValue(document: document, index: child))
+        child = tape.next(child)
+      }
+      return found
+    }
+  }
+
+  /// The members of an object in their order, keys that stand twice among them; none for other kinds, and without
+  /// members whose key holds half a surrogate pair.
+  public var members: [(key: String, value: JSONValue)] {
+    tape { tape in
+      guard tape.kind(index) == .object else { return [] }
+      var found: [(key: String, value: JSONValue)] = []
+      var child = index + 1
+      while child < tape.next(index) {
+        if let key = tape.string(child) { found.append((key, JSONValue(document: document, index: child + 1))) }
+        child = tape.next(child + 1)
+      }
+      return found
+    }
+  }
+
+  /// A string's text, a number's token, `true` or `false`; nil for other kinds.
+  public var scalarText: String? {
+    switch kind {
+    case .string: string
+    case .integer, .decimal: token
+    case .true: "true"
+    case .false: "false"
+    case .object, .array, .null: nil
+    }
+  }
+
+  /// The double nearest to a number; nil for other kinds and beyond a double's range.
+  public var double: Double? {
+    tape { tape in
+      switch tape.kind(index) {
+      case .integer, .decimal: nearestDouble(tape.raw(index))
+      default: nil
+      }
     }
   }
 }

@@ -143,11 +143,20 @@ final class Connection: @unchecked Sendable {
 
   /// Runs `body` in a transaction that takes the write lock at its start, so that it cannot fail half-way for want of
   /// it (sqlite.org/lang_transaction.html#immediate).
-  func transaction<R>(_ body: (Connection) throws -> R) throws -> R {
+  ///
+  /// - Parameter explainingConstraint: says why a reference does not hold at the commit, in better words than SQLite.
+  func transaction<R>(
+    _ body: (Connection) throws -> R,
+    explainingConstraint: (Connection) throws -> (any Error)? = { _ in nil }
+  ) throws -> R {
     try execute("BEGIN IMMEDIATE")
     do {
       let result = try body(self)
-      try execute("COMMIT")
+      let code = sqlite3_exec(handle, "COMMIT", nil, nil, nil)
+      if code == CSQLITE_CONSTRAINT_FOREIGNKEY, let explanation = try explainingConstraint(self) {
+        throw explanation
+      }
+      if code != SQLITE_OK { throw error(code, "COMMIT") }
       return result
     } catch {
       // SQLite may have rolled back by itself; then this fails, and that is fine.
@@ -179,6 +188,12 @@ struct Statement: ~Copyable {
       case .null: code = sqlite3_bind_null(handle, place)
       case .integer(let value): code = sqlite3_bind_int64(handle, place, value)
       case .real(let value): code = sqlite3_bind_double(handle, place, value)
+      case .blob(let bytes):
+        // A null pointer would be NULL, not an empty blob.
+        code =
+          bytes.isEmpty
+          ? sqlite3_bind_zeroblob(handle, place, 0)
+          : csqlite_bind_blob_transient(handle, place, bytes, Int32(bytes.count))
       case .text(var text):
         code = text.withUTF8 { bytes in
           bytes.withMemoryRebound(to: CChar.self) {
@@ -194,6 +209,11 @@ struct Statement: ~Copyable {
   func type(_ column: Int32) -> Int32 { sqlite3_column_type(handle, column) }
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
   func real(_ column: Int32) -> Double { sqlite3_column_double(handle, column) }
+
+  func blob(_ column: Int32) -> [UInt8] {
+    guard let bytes = sqlite3_column_blob(handle, column) else { return [] }
+    return Array(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))))
+  }
 
   func text(_ column: Int32) -> String {
     guard let bytes = sqlite3_column_text(handle, column) else { return "" }

@@ -88,6 +88,15 @@ enum Journal {
     }
   }
 
+  /// Notes that a table is the engine's own, which a rebuild may change.
+  static func setMade(_ table: String, in connection: Connection) throws {
+    try set(["table": "made"], of: table, in: connection)
+  }
+
+  static func isMade(_ table: String, in connection: Connection) throws -> Bool {
+    try state(of: table, in: connection)["table"] == "made"
+  }
+
   static func installationKey(in connection: Connection) throws -> String {
     func stored() throws -> String? {
       guard try connection.hasTable("syncd_state") else { return nil }

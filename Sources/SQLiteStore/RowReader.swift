@@ -44,7 +44,7 @@ enum RowReader {
         throw StoreError("the column \"\(column.name)\" holds \"\(text.prefix(80))\", which is no instant")
       }
       return .integer(instant)
-    case (SQLITE_TEXT, .integer), (SQLITE_TEXT, .boolean):
+    case (SQLITE_TEXT, .integer), (SQLITE_TEXT, .boolean), (SQLITE_TEXT, .duration):
       // A column of text that someone else made.
       guard let integer = Int64(statement.text(index)) else {
         throw StoreError(
@@ -57,6 +57,13 @@ enum RowReader {
           "the column \"\(column.name)\" holds \"\(statement.text(index).prefix(80))\", which is no number")
       }
       return .real(real)
+    case (SQLITE_BLOB, .blob): return .blob(statement.blob(index))
+    case (SQLITE_TEXT, .blob):
+      var text = statement.text(index)
+      guard let bytes = text.withUTF8({ DataEncoding.base64.decode($0) }) else {
+        throw StoreError("the column \"\(column.name)\" holds a text that is no base64")
+      }
+      return .blob(bytes)
     case (SQLITE_TEXT, _): return .text(statement.text(index))
     default: throw StoreError("the column \"\(column.name)\" holds a blob")
     }

@@ -111,7 +111,7 @@ public final class SQLite: Store {
   ) async throws -> (unseen: Int, rows: Int) {
     try await perform { connection, _ in
       guard try connection.hasTable(schema.name) else { return (0, 0) }
-      return try DeletionWriter(schema: schema, seen: seen, scope: scope).count(in: connection)
+      return try GoneRows.count(of: schema, seen: seen, scope: scope, in: connection)
     }
   }
 
@@ -167,10 +167,17 @@ public final class SQLite: Store {
 }
 
 /// An identifier in a statement (sqlite.org/lang_keywords.html).
-func quoted(_ name: String) -> String {
-  var out = "\""
-  for character in name { out += character == "\"" ? "\"\"" : String(character) }
-  return out + "\""
+func quoted(_ name: String) -> String { delimited(name, by: "\"") }
+
+/// A text between delimiters, those inside it doubled. Scalars, not characters: a combining mark must not hide one.
+func delimited(_ text: String, by delimiter: Unicode.Scalar) -> String {
+  var out = String.UnicodeScalarView([delimiter])
+  for scalar in text.unicodeScalars {
+    if scalar == delimiter { out.append(delimiter) }
+    out.append(scalar)
+  }
+  out.append(delimiter)
+  return String(out)
 }
 
 /// Whether the task that waits for a statement has been cancelled.

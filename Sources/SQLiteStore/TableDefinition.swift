@@ -17,9 +17,18 @@ struct TableDefinition {
 
   var sql: String {
     let columns = schema.columns.map { "  \(Self.column($0)),\n" }.joined()
-    let key = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
-    return "CREATE TABLE \(quoted(schema.name)) (\n\(columns)  PRIMARY KEY (\(key))\n) STRICT"
+    return "CREATE TABLE \(quoted(schema.name)) (\n\(columns)  PRIMARY KEY (\(Self.names(schema.keys.map(\.name))))\(references)\n) STRICT"
   }
+
+  /// References are checked at the commit, so that rows may come in any order; what is owned goes with its owner.
+  private var references: String {
+    schema.references.map { reference in
+      ",\n  FOREIGN KEY (\(Self.names(reference.columns))) REFERENCES \(quoted(reference.table)) (\(Self.names(reference.keys)))"
+        + (reference.isOwner ? " ON DELETE CASCADE" : "") + " DEFERRABLE INITIALLY DEFERRED"
+    }.joined()
+  }
+
+  private static func names(_ names: [String]) -> String { names.map(quoted).joined(separator: ", ") }
 
   /// The definition of one column, as in CREATE TABLE and ADD COLUMN.
   static func column(_ column: Column) -> String {
@@ -32,9 +41,10 @@ struct TableDefinition {
   /// One of the types of STRICT tables (sqlite.org/stricttables.html).
   static func type(_ type: ColumnType) -> String {
     switch type {
-    case .integer, .boolean: "INTEGER"
+    case .integer, .boolean, .duration: "INTEGER"
     case .real: "REAL"
-    case .text, .timestamp, .json: "TEXT"
+    case .blob: "BLOB"
+    case .text, .decimal, .timestamp, .day, .uuid, .json: "TEXT"
     }
   }
 
@@ -45,7 +55,8 @@ struct TableDefinition {
     case (.real(let value), _):
       // Infinity has no literal of its own; 9e999 is read as it (sqlite.org/floatingpoint.html).
       value.isFinite ? String(value) : value < 0 ? "-9e999" : "9e999"
-    case (.text(let text), _): "'" + text.map { $0 == "'" ? "''" : String($0) }.joined() + "'"
+    case (.text(let text), _): delimited(text, by: "'")
+    case (.blob(let bytes), _): "x'\(DataEncoding.hex.string(bytes))'"
     case (.null, _): "NULL"
     }
   }

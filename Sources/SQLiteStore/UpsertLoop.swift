@@ -5,6 +5,8 @@ import SyncEngine
 struct UpsertLoop: ~Copyable {
   private let statements: UpsertStatements
   private let columns: [Column]
+  /// Whether each row is looked for before it is written, since nothing else tells whether it is new.
+  private let asksFirst: Bool
   private let full: Statement
   private var partial: Statement?
   private var update: Statement?
@@ -16,8 +18,9 @@ struct UpsertLoop: ~Copyable {
   /// The texts of a row's instants, which have to live until the step.
   private let instants: UnsafeMutablePointer<UInt8>
 
-  init(_ statements: UpsertStatements, in connection: Connection) throws {
+  init(_ statements: UpsertStatements, asksFirst: Bool, in connection: Connection) throws {
     self.statements = statements
+    self.asksFirst = asksFirst
     columns = statements.schema.synced
     count = columns.count
     full = try connection.prepare(statements.full)
@@ -40,9 +43,30 @@ struct UpsertLoop: ~Copyable {
     instants.deallocate()
   }
 
-  /// Writes a row if it is new or differs; false if it is there already as it came.
-  mutating func write(_ batch: RowBatch, _ row: Int, in connection: Connection) throws -> Bool {
+  /// Writes a row if it is new or differs, and counts it.
+  ///
+  /// - Parameter mayWait: whether a value that has to be unique and that another row holds is no error yet.
+  /// - Returns: false for a row that has to wait for another one.
+  mutating func write(
+    _ batch: RowBatch, _ row: Int, _ counts: inout TableWriter.Counts, mayWait: Bool = true,
+    in connection: Connection
+  ) throws -> Bool {
     let cells = batch.row(row)
+    let isNew = try asksFirst && !exists(cells, batch, connection)
+    switch try write(cells, batch, mayWait: mayWait, connection) {
+    case .waits: return false
+    case .unchanged: counts.unchanged += 1
+    case .written where isNew: counts.inserted += 1
+    case .written: counts.updated += 1
+    }
+    return true
+  }
+
+  private enum Outcome { case written, unchanged, waits }
+
+  private mutating func write(
+    _ cells: UnsafePointer<Cell>, _ batch: RowBatch, mayWait: Bool, _ connection: Connection
+  ) throws -> Outcome {
     var isComplete = true
     var lacksRequired = false
     for column in 0..<count where cells[column].kind == .missing {
@@ -51,32 +75,39 @@ struct UpsertLoop: ~Copyable {
     }
     if isComplete {
       bind(full.handle, cells, batch)
-      return try step(full.handle, cells, batch, connection)
+      return try step(full.handle, cells, batch, mayWait, connection)
     }
-    if lacksRequired { return try updateExisting(cells, batch, connection) }
+    if lacksRequired { return try updateExisting(cells, batch, mayWait, connection) }
     if partial == nil { partial = try connection.prepare(statements.partial) }
-    guard let handle = partial?.handle else { return false }
+    guard let handle = partial?.handle else { return .unchanged }
     bind(handle, cells, batch)
     bindMasks(handle, cells)
-    return try step(handle, cells, batch, connection)
+    return try step(handle, cells, batch, mayWait, connection)
+  }
+
+  private mutating func exists(
+    _ cells: UnsafePointer<Cell>, _ batch: RowBatch, _ connection: Connection
+  ) throws -> Bool {
+    if exists == nil { exists = try connection.prepare(statements.exists) }
+    guard let exists = exists?.handle else { return false }
+    for column in 0..<count where columns[column].role == .key { bind(exists, column, cells[column], batch) }
+    let code = sqlite3_step(exists)
+    sqlite3_reset(exists)
+    guard code == SQLITE_ROW || code == SQLITE_DONE else { throw connection.error(code, nil) }
+    return code == SQLITE_ROW
   }
 
   /// A record without a required column: its row has to be there.
   private mutating func updateExisting(
-    _ cells: UnsafePointer<Cell>, _ batch: RowBatch, _ connection: Connection
-  ) throws -> Bool {
-    if update == nil {
-      update = try connection.prepare(statements.update)
-      exists = try connection.prepare(statements.exists)
-    }
-    guard let update = update?.handle, let exists = exists?.handle else { return false }
+    _ cells: UnsafePointer<Cell>, _ batch: RowBatch, _ mayWait: Bool, _ connection: Connection
+  ) throws -> Outcome {
+    if update == nil { update = try connection.prepare(statements.update) }
+    guard let update = update?.handle else { return .unchanged }
     bind(update, cells, batch)
     bindMasks(update, cells)
-    if try step(update, cells, batch, connection) { return true }
-    for column in 0..<count where columns[column].role == .key { bind(exists, column, cells[column], batch) }
-    let code = sqlite3_step(exists)
-    sqlite3_reset(exists)
-    if code == SQLITE_ROW { return false }
+    let outcome = try step(update, cells, batch, mayWait, connection)
+    if outcome != .unchanged { return outcome }
+    if try exists(cells, batch, connection) { return .unchanged }
     let missing = columns.indices.filter { required[$0] && cells[$0].kind == .missing }.map {
       "\"\(columns[$0].name)\""
     }
@@ -86,12 +117,17 @@ struct UpsertLoop: ~Copyable {
   }
 
   private func step(
-    _ handle: OpaquePointer, _ cells: UnsafePointer<Cell>, _ batch: RowBatch, _ connection: Connection
-  ) throws -> Bool {
+    _ handle: OpaquePointer, _ cells: UnsafePointer<Cell>, _ batch: RowBatch, _ mayWait: Bool,
+    _ connection: Connection
+  ) throws -> Outcome {
     let code = sqlite3_step(handle)
     if code == SQLITE_DONE {
       sqlite3_reset(handle)
-      return sqlite3_changes(connection.handle) > 0
+      return sqlite3_changes(connection.handle) > 0 ? .written : .unchanged
+    }
+    if mayWait && (code == CSQLITE_CONSTRAINT_UNIQUE || code == CSQLITE_CONSTRAINT_PRIMARYKEY) {
+      sqlite3_reset(handle)
+      return .waits
     }
     let error = connection.error(code, nil)
     sqlite3_reset(handle)
@@ -134,6 +170,15 @@ struct UpsertLoop: ~Copyable {
         bindText(handle, place, String(cell.real))
       } else {
         sqlite3_bind_double(handle, place, cell.real)
+      }
+    case .blob:
+      let bytes = batch.text(cell)
+      if asText[column] {
+        bindText(handle, place, DataEncoding.base64.string(Array(bytes)))
+      } else if bytes.isEmpty {
+        sqlite3_bind_zeroblob(handle, place, 0)
+      } else {
+        _ = csqlite_bind_blob_static(handle, place, bytes.baseAddress, Int32(truncatingIfNeeded: bytes.count))
       }
     case .null, .missing:
       sqlite3_bind_null(handle, place)

@@ -3,10 +3,12 @@ import SyncEngine
 /// The SQL of an upsert.
 ///
 /// ```sql
-/// INSERT OR ABORT INTO "book" ("id", "title") VALUES (?1, ?2)
+/// INSERT OR ABORT INTO "book" AS "target" ("id", "title") VALUES (?1, ?2)
 /// ON CONFLICT ("id") DO UPDATE SET "title" = excluded."title"
-/// WHERE ("title") IS NOT (excluded."title")
+/// WHERE ("target"."title") IS NOT (excluded."title")
 /// ```
+///
+/// The alias keeps the table apart from `excluded`, also where that is its own name.
 ///
 /// The condition passes over rows that would not change: no write, no trigger (sqlite.org/lang_upsert.html).
 struct UpsertStatements {
@@ -31,25 +33,34 @@ struct UpsertStatements {
     let names = columns.map { quoted($0.name) }
     let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     let remote = columns.indices.filter { columns[$0].role != .key }
+    let compared = remote.filter { columns[$0].marksChange }
     asText = columns.map { difference.asText.contains($0.name) }
 
     func isPresent(_ column: Int) -> String {
       "?\(count + 1 + column / Self.bitsPerMask) & \(1 << (column % Self.bitsPerMask))"
     }
-    func compared(_ column: Int) -> String {
-      difference.collated.contains(columns[column].name) ? "\(names[column]) COLLATE BINARY" : names[column]
+    /// What the table holds, compared by bytes.
+    func stored(_ column: Int, in prefix: String = "") -> String {
+      let name = prefix + names[column]
+      return difference.collated.contains(columns[column].name) ? "\(name) COLLATE BINARY" : name
     }
     let table = quoted(schema.name)
+    // A table that someone else made does not know the defaults of local columns: new rows are given them.
+    let locals = difference.locals
+    let localNames = locals.map { ", " + quoted($0.name) }.joined()
+    let localValues = locals.map { column in
+      ", " + (column.defaultValue.map { TableDefinition.literal($0, column.type) } ?? "NULL")
+    }.joined()
     // ABORT, whatever conflict clauses the table itself declares: a row of another key is never replaced.
-    let insert = "INSERT OR ABORT INTO \(table) (\(names.joined(separator: ", ")))"
+    let insert = "INSERT OR ABORT INTO \(table) AS \"target\" (\(names.joined(separator: ", "))\(localNames))"
     let conflict = "ON CONFLICT (\(keys)) DO"
 
     func statement(values: [String], new: (Int) -> String) -> String {
-      let head = "\(insert) VALUES (\(values.joined(separator: ", "))) \(conflict)"
-      if remote.isEmpty { return "\(head) NOTHING" }
+      let head = "\(insert) VALUES (\(values.joined(separator: ", "))\(localValues)) \(conflict)"
+      if compared.isEmpty { return "\(head) NOTHING" }
       let sets = remote.map { "\(names[$0]) = \(new($0))" }.joined(separator: ", ")
-      let before = remote.map(compared).joined(separator: ", ")
-      let after = remote.map(new).joined(separator: ", ")
+      let before = compared.map { stored($0, in: "\"target\".") }.joined(separator: ", ")
+      let after = compared.map(new).joined(separator: ", ")
       return "\(head) UPDATE SET \(sets) WHERE (\(before)) IS NOT (\(after))"
     }
 
@@ -61,7 +72,7 @@ struct UpsertStatements {
           columns[column].defaultValue.map { TableDefinition.literal($0, columns[column].type) } ?? "NULL"
         return "CASE WHEN \(isPresent(column)) THEN ?\(column + 1) ELSE \(value) END"
       },
-      new: { "CASE WHEN \(isPresent($0)) THEN excluded.\(names[$0]) ELSE \(table).\(names[$0]) END" })
+      new: { "CASE WHEN \(isPresent($0)) THEN excluded.\(names[$0]) ELSE \"target\".\(names[$0]) END" })
 
     let matches = columns.indices.filter { columns[$0].role == .key }.map { "\(names[$0]) = ?\($0 + 1)" }
       .joined(separator: " AND ")
@@ -70,9 +81,9 @@ struct UpsertStatements {
     }
     let sets = remote.map { "\(names[$0]) = \(kept($0))" }.joined(separator: ", ")
     update =
-      remote.isEmpty
+      compared.isEmpty
       ? ""
-      : "UPDATE \(table) SET \(sets) WHERE \(matches) AND (\(remote.map(compared).joined(separator: ", "))) IS NOT (\(remote.map(kept).joined(separator: ", ")))"
+      : "UPDATE OR ABORT \(table) SET \(sets) WHERE \(matches) AND (\(compared.map { stored($0) }.joined(separator: ", "))) IS NOT (\(compared.map(kept).joined(separator: ", ")))"
     exists = "SELECT 1 FROM \(table) WHERE \(matches)"
   }
 }

@@ -31,45 +31,23 @@
 /// - ``API``
 /// - ``Paging``
 /// ### The columns
-/// - ``mapping``
+/// - ``Record``
 /// - ``Key``
 /// - ``Field``
 /// - ``Local``
+/// - ``Children``
+/// - ``Embedded``
 /// ### What is gone at the source
 /// - ``deletion``
 /// - ``Deletion``
-public protocol Entity: Sendable {
-  init()
-
-  /// The name of the table and of the entity on the command line: the type's name in snake case by default.
-  static var table: String { get }
-
+public protocol Entity: Record {
   /// Where the records come from.
   static var source: Source { get }
-
-  /// How each column is filled. The first statement is a ``Key``.
-  @MappingBuilder<Self> static var mapping: Mapping<Self> { get }
 
   /// What happens to rows that the source no longer returns: nothing by default.
   static var deletion: Deletion<Self> { get }
 }
 
 extension Entity {
-  public static var table: String { snakeCased(String(describing: Self.self)) }
   public static var deletion: Deletion<Self> { .never }
-}
-
-/// `wordCount` → `word_count`, `innerID` → `inner_id`, `HTTPRoute` → `http_route`.
-func snakeCased(_ name: String) -> String {
-  let characters = Array(name)
-  var out = ""
-  for (index, character) in characters.enumerated() {
-    if character.isUppercase, index > 0 {
-      let before = characters[index - 1]
-      let isNextLower = index + 1 < characters.count && characters[index + 1].isLowercase
-      if before.isLowercase || before.isNumber || (before.isUppercase && isNextLower) { out.append("_") }
-    }
-    out.append(contentsOf: character.lowercased())
-  }
-  return out
 }

@@ -37,10 +37,13 @@ public final class Redactor: Sendable {
     return "\(String(clean.prefix(limit - end)))…\(String(clean.suffix(end)))"
   }
 
-  private func withoutSecrets(_ text: [UInt8]) -> String {
+  /// The text without secrets, otherwise as it is.
+  func withoutSecrets(_ text: some Collection<UInt8>) -> String {
     let values = values.withLock { $0 }
+    guard !values.isEmpty else { return String(decoding: text, as: UTF8.self) }
+    let text = Array(text)
     var found: [Range<Int>] = []
-    for spelling in values.isEmpty ? [] : Spelling.all(of: text) {
+    for spelling in Spelling.all(of: text) {
       for start in spelling.bytes.indices.dropLast(2) {
         for value in values[Self.start(spelling.bytes[start...])] ?? [] {
           let length = zip(spelling.bytes[start...], value).prefix { $0 == $1 }.count

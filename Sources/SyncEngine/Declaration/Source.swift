@@ -14,6 +14,8 @@ public struct Source: Sendable {
   public var paging: Paging
   public var maxPages: Int
   public var parents: Parents?
+  public var filter: RecordFilter?
+  public var prepare: Preparation?
   public var badRecords: BadRecords
 
   /// - Parameters:
@@ -24,18 +26,30 @@ public struct Source: Sendable {
   ///   - paging: how one page leads to the next. ``Paging/none`` says that one answer is all.
   ///   - maxPages: a net for sources without an end: the run fails when more are pending.
   ///   - parents: the entity whose rows this one is asked for, one walk each.
+  ///   - filter: the records that are this entity's; the others are passed over.
+  ///   - prepare: makes a record of each record before it is mapped, for what no field can say.
   ///   - badRecords: what a record that does not fit does to the run.
   public init(
     _ api: API, _ path: String, query: Query = [:], headers: [String: String] = [:],
     rows: Rows = .list(.root),
-    paging: Paging, maxPages: Int = 10_000, parents: Parents? = nil, badRecords: BadRecords = .fail
+    paging: Paging, maxPages: Int = 10_000, parents: Parents? = nil, where filter: RecordFilter? = nil,
+    prepare: Preparation? = nil, badRecords: BadRecords = .fail
   ) {
     (self.api, self.path, self.query, self.headers, self.rows) = (api, path, query, headers, rows)
     (self.paging, self.maxPages, self.parents, self.badRecords) = (paging, maxPages, parents, badRecords)
+    (self.filter, self.prepare) = (filter, prepare)
   }
 }
 
-/// Where in an answer the records are, and in which shape. A string literal is the path of a list.
+/// Where in an answer or a record the records are, and in which shape. A string literal is the path of a list.
+///
+/// ```swift
+/// "data.items"                       // a list
+/// .list(.root)                       // the whole answer is the list
+/// "users[*].officer"                 // one record for each user that has an officer
+/// .object("data")                    // one record
+/// .byKey("rates")                    // {"EUR": {…}, "USD": {…}}
+/// ```
 public struct Rows: Sendable, ExpressibleByStringLiteral {
   enum Shape: Sendable { case list, object, listOrObject, byKey }
 
@@ -44,6 +58,8 @@ public struct Rows: Sendable, ExpressibleByStringLiteral {
   var isNullEmpty = false
 
   /// A list of records; ``JSONPath/root`` where the whole answer is the list.
+  ///
+  /// Behind a wildcard each value that the path leads to is a record; where it leads to nothing or null there is none.
   public static func list(_ path: JSONPath) -> Rows { Rows(path: path, shape: .list) }
   /// One record.
   public static func object(_ path: JSONPath) -> Rows { Rows(path: path, shape: .object) }
@@ -61,16 +77,32 @@ public struct Rows: Sendable, ExpressibleByStringLiteral {
 
   init(path: JSONPath, shape: Shape) { (self.path, self.shape) = (path, shape) }
   public init(stringLiteral value: String) { self = .list(JSONPath(stringLiteral: value)) }
+
+  /// The path up to the first wildcard.
+  var listPath: JSONPath {
+    JSONPath(components: Array(path.components.prefix { $0 != .wildcard }), fault: path.fault)
+  }
+
+  /// The path from each element of the list to its record; empty where the element is the record.
+  var recordPath: [JSONPath.Component] { Array(path.components.drop { $0 != .wildcard }.dropFirst()) }
 }
 
 /// What a record that does not fit its mapping does to the run.
 public struct BadRecords: Sendable, Hashable {
   let quarantineLimit: Int?
+  let quarantineShare: Double
 
   /// The run fails, after the whole walk was checked, and nothing is written.
-  public static let fail = BadRecords(quarantineLimit: nil)
-  /// Bad records go to `syncd_rejects` and are left out; the run deletes nothing. More than `limit` fail the run.
-  public static func quarantine(atMost limit: Int) -> BadRecords { BadRecords(quarantineLimit: limit) }
+  public static let fail = BadRecords(quarantineLimit: nil, quarantineShare: 1)
+
+  /// Bad records go to `syncd_rejects` and are left out; the run deletes nothing.
+  ///
+  /// - Parameters:
+  ///   - limit: more bad records than these fail the run.
+  ///   - share: a larger share of the run's records than this, 0 to 1, fails the run too.
+  public static func quarantine(atMost limit: Int, share: Double = 1) -> BadRecords {
+    BadRecords(quarantineLimit: limit, quarantineShare: share)
+  }
 }
 
 /// The rows that an entity's requests are made for: one walk over the pages for each.

@@ -25,7 +25,7 @@ public struct Page: Sendable {
   public var root: JSONValue?
   /// Records on the page, bad ones included. Known when ``Pager/needsRecords`` is true.
   public var recordCount: Int
-  /// Records whose key no earlier page of this walk had. Known when ``Pager/needsRecords`` is true.
+  /// Records that no earlier page of this walk had, as far as their keys tell. Known when ``Pager/needsRecords`` is true.
   public var newKeyCount: Int
 }
 
@@ -86,6 +86,8 @@ public struct PagingError: Error, Sendable, CustomStringConvertible {
 public struct Paging: Sendable {
   let makePager: @Sendable (_ asksForEnd: Bool) -> any Pager
   let paths: [JSONPath]
+  /// Why the paging cannot work; the start of the program refuses it.
+  var fault: String?
   /// Distinguishes declarations for the fingerprint of a scope.
   let description: String
 }

@@ -9,23 +9,19 @@ struct RecordList {
 
   /// - Throws: ``Unusable`` if the records are not where and what they are declared to be.
   init(in root: JSONValue, rows: Rows) throws(Unusable) {
-    errorMember = Self.errorMember(in: root, above: rows.path)
+    errorMember = Self.errorMember(in: root, above: rows.listPath)
     let found: JSONValue?
-    do { found = try rows.path.value(in: root) } catch {
-      throw Unusable("\(Self.expected(rows)), but \(error)", errorMember)
+    do { found = try rows.listPath.value(in: root) } catch {
+      throw Unusable("\(rows.expectation), but \(error)", errorMember)
     }
-    guard let found else { throw Unusable("\(Self.expected(rows)), but there is nothing", errorMember) }
+    guard let found else { throw Unusable("\(rows.expectation), but there is nothing", errorMember) }
     if found.isNull && rows.isNullEmpty {
       value = nil
       return
     }
-    let fits =
-      switch rows.shape {
-      case .list: found.kind == .array
-      case .object, .byKey: found.kind == .object
-      case .listOrObject: found.kind == .array || found.kind == .object
-      }
-    guard fits else { throw Unusable("\(Self.expected(rows)), but it is \(found.kind.name)", errorMember) }
+    guard rows.fits(found.kind) else {
+      throw Unusable("\(rows.expectation), but it is \(found.kind.name)", errorMember)
+    }
     value = found
   }
 
@@ -33,16 +29,6 @@ struct RecordList {
     let description: String
     init(_ text: String, _ errorMember: String?) {
       description = errorMember.map { "\(text); the answer says \($0)" } ?? text
-    }
-  }
-
-  private static func expected(_ rows: Rows) -> String {
-    let place = rows.path.components.isEmpty ? "the answer" : "\"\(rows.path)\""
-    switch rows.shape {
-    case .list: return "\(place) has to be a list of records"
-    case .object: return "\(place) has to be a record"
-    case .listOrObject: return "\(place) has to be a list of records or a record"
-    case .byKey: return "\(place) has to be an object of records"
     }
   }
 

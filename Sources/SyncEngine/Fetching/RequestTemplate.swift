@@ -71,12 +71,7 @@ struct RequestTemplate: Sendable {
   private func value(_ path: JSONPath, _ parent: [StoredValue]) -> String {
     guard let name = path.parentColumn(prefix: "parent"), let position = parentColumns.firstIndex(of: name)
     else { return "" }
-    switch parent[position] {
-    case .null: return ""
-    case .integer(let value): return String(value)
-    case .real(let value): return String(value)
-    case .text(let value): return value
-    }
+    return parent[position].text(as: .text) ?? ""
   }
 
   /// A value as one segment of a path: encoded, and never a step up or an empty one.

@@ -3,7 +3,8 @@ import JSON
 
 /// What a walk over all pages brought.
 struct Walk: Sendable {
-  var batches: [RowBatch] = []
+  /// The rows of each page.
+  var rows: [PageRows] = []
   var outcome: WalkOutcome = .unproven([])
   var pages = 0
   var records = 0
@@ -56,6 +57,9 @@ struct Walker: Sendable {
     let walkNumber: UInt8
     var badCount = 0
     var keyBytes = KeyBytes()
+    /// Pages of this part, by hash, that had no record whose key could be told.
+    var keylessPages: Set<Int> = []
+    var part: UInt32 = 0
   }
 
   /// Walks over the pages for each of the parents (one without columns where the source has none).
@@ -70,11 +74,12 @@ struct Walker: Sendable {
     confirming first: ProofOfCompleteness? = nil, firstPageOnly: Bool = false
   ) async throws -> Walk {
     let mayShift = plan.source.paging.makePager(plan.asksForEnd).mayShift
-    let decoder = RecordDecoder(plan.decoding)
+    let decoder = RecordDecoder(plan.decoding, redactor: redactor)
     let parser = JSONParser()
     var gathering = Gathering(
       ledger: WalkLedger(mayShift: mayShift), keys: keys, nextOrdinal: ordinals, walkNumber: number)
     for parent in parents {
+      let parent = zip(parent, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
       try await walkPages(of: parent, decoder, parser, &gathering, firstPageOnly: firstPageOnly)
     }
     if gathering.badCount > 0 { try judge(&gathering) }
@@ -96,6 +101,8 @@ struct Walker: Sendable {
   ) async throws {
     var pager = plan.source.paging.makePager(plan.asksForEnd)
     gathering.ledger.beginPart()
+    gathering.part += 1
+    gathering.keylessPages.removeAll()
     let home: HTTPURL
     do { home = try plan.requests.address(parent: parent) } catch { throw WalkFailure(quoted("\(error)")) }
     var current = home
@@ -270,10 +277,12 @@ struct Walker: Sendable {
     _ gathering: inout Gathering
   ) -> (records: Int, newKeys: Int) {
     var bad: [BadRecord] = []
-    let batch = decoder.decode(records, shape: plan.source.rows.shape, page: page, parent: parent) {
-      bad.append($0)
-    }
-    let keptBad = plan.source.badRecords.quarantineLimit ?? Self.namedBadRecords
+    let rows = decoder.decode(
+      records, of: plan.recordSource, page: page,
+      context: RecordContext(fetchedAt: Timestamp.now, parent: parent)
+    ) { bad.append($0) }
+    let batch = rows.batch
+    let keptBad = max(plan.source.badRecords.quarantineLimit ?? 0, Self.namedBadRecords)
     gathering.badCount += bad.count
     gathering.walk.rejects += bad.prefix(max(0, keptBad - gathering.walk.rejects.count))
 
@@ -282,16 +291,18 @@ struct Walker: Sendable {
     let keyColumns = plan.decoding.keyColumns
     var newKeys = 0
     for row in 0..<batch.rowCount {
-      let cells = batch.row(row)
-      gathering.keyBytes.removeAll()
-      for column in keyColumns { gathering.keyBytes.append(cells[column], of: batch) }
+      gathering.keyBytes.set(keyColumns, of: batch, row)
       let ordinal = batch.firstOrdinal + row
       let insertion = gathering.keyBytes.withBytes {
-        gathering.keys.insert($0, ordinal: ordinal, walk: gathering.walkNumber)
+        gathering.keys.insert($0, ordinal: ordinal, walk: gathering.walkNumber, part: gathering.part)
       }
       switch insertion {
       case .new: newKeys += 1
       case .duplicate(let earlier):
+        gathering.walk.duplicates += 1
+        gathering.walk.superseded.insert(earlier)
+      case .duplicateOfOtherPart(let earlier):
+        newKeys += 1
         gathering.walk.duplicates += 1
         gathering.walk.superseded.insert(earlier)
       case .seenBefore(let earlier):
@@ -299,10 +310,16 @@ struct Walker: Sendable {
         gathering.walk.superseded.insert(earlier)
       }
     }
-    let count = batch.rowCount + bad.count
-    gathering.walk.records += count
-    if batch.rowCount > 0 { gathering.walk.batches.append(batch) }
-    return (count, newKeys)
+    // Bad records, and those that a filter passes over, show no key: a page of such alone is new unless the very
+    // same page came before.
+    if batch.rowCount == 0, rows.recordCount > 0,
+      gathering.keylessPages.insert(records.contentHash).inserted
+    {
+      newKeys = rows.recordCount
+    }
+    gathering.walk.records += rows.recordCount
+    if batch.rowCount > 0 || !rows.nested.isEmpty { gathering.walk.rows.append(rows) }
+    return (rows.recordCount, newKeys)
   }
 
   /// Fails the run, or lets it go on with its bad records quarantined.
@@ -317,6 +334,12 @@ struct Walker: Sendable {
     guard count <= limit else {
       throw WalkFailure(
         "\(count) bad records, more than the \(limit) that may be quarantined:\(named)\(more)")
+    }
+    let share = plan.source.badRecords.quarantineShare
+    guard Double(count) <= share * Double(gathering.walk.records) else {
+      throw WalkFailure(
+        "\(count) of \(gathering.walk.records) records are bad, more than the share of \(share) that may be quarantined:\(named)\(more)"
+      )
     }
     gathering.ledger.doubt("\(count) \(count == 1 ? "record was" : "records were") skipped as bad")
   }

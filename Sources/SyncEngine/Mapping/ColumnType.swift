@@ -8,16 +8,27 @@ public enum ColumnType: String, Sendable, Hashable {
   case boolean
   /// UTF-8 text.
   case text
+  /// An exact decimal number, as text without an exponent.
+  case decimal
   /// An instant, as milliseconds since 1970 in a cell.
   case timestamp
+  /// A day without a time, as text: `2026-02-28`.
+  case day
+  /// A length of time, as microseconds in a cell.
+  case duration
+  /// A UUID, as its text in lower case.
+  case uuid
+  /// Bytes.
+  case blob
   /// A JSON text without insignificant white space.
   case json
 }
 
-/// A single value on its way to or from a store: booleans as 0 and 1, instants as milliseconds since 1970.
+/// A single value on its way to or from a store, in the forms that ``ColumnType`` names for cells.
 public enum StoredValue: Sendable, Hashable {
   case null
   case integer(Int64)
   case real(Double)
   case text(String)
+  case blob([UInt8])
 }

@@ -12,12 +12,21 @@ struct DecodingPlan: Sendable {
     var isOnKeyPath = false
   }
 
-  enum Source: Sendable {
+  indirect enum Source: Sendable {
     /// The value at a node; -1 is the record itself.
     case node(Int)
+    /// The values that the rest of a path leads to below a node, as a list.
+    case collection(Int, [JSONPath.Component])
+    /// The first one that leads to a value other than null.
+    case first([Source])
     case template([TemplatePart])
+    case constant(StoredValue)
     /// The member's key, where the records are the values of an object.
     case recordKey
+    /// The record's position in its list.
+    case position
+    /// When the page was received.
+    case fetchedAt
     /// A column of the parent's row, by position among the asked-for ones.
     case parent(Int)
   }
@@ -39,23 +48,64 @@ struct DecodingPlan: Sendable {
     let defaultValue: StoredValue?
   }
 
+  /// Records of another table inside this one's.
+  struct Nested: Sendable {
+    let plan: DecodingPlan
+    let schema: TableSchema
+    /// The node of the list.
+    let source: Source
+    let rows: Rows
+    /// Positions, among this plan's columns, of what the nested records read by `@parent.…`.
+    let parents: [Int]
+    let isOwned: Bool
+  }
+
+  let table: String
   private(set) var nodes: [Node] = []
   private(set) var roots: [Int] = []
   private(set) var keyBytes: [UInt8] = []
   private(set) var columns: [ColumnPlan] = []
+  private(set) var nested: [Nested] = []
   /// Columns of the parent that `@parent.…` reads, in the order of their first use.
   private(set) var parentColumns: [String] = []
 
   var keyColumns: [Int] { columns.indices.filter { columns[$0].isKey } }
 
-  init() {}
+  /// All nested tables at any depth, owners before what they own.
+  var allNested: [Nested] { nested.flatMap { [$0] + $0.plan.allNested } }
 
-  mutating func add<E>(_ column: MappedColumn<E>, named name: String, default defaultValue: StoredValue?) {
+  /// Whether a record has to be an object: a plan that reads no member takes plain values too.
+  var readsMembers: Bool { !nodes.isEmpty }
+
+  init(table: String) { self.table = table }
+
+  /// - Throws: ``DeclarationError`` for a statement that cannot work.
+  init<R: Record>(_ record: R.Type, schema: TableSchema) throws(DeclarationError) {
+    let mapping = R.mapping
+    self.init(table: schema.name)
+    for (mapped, column) in zip(mapping.columns, schema.columns) where column.role != .local {
+      add(mapped, named: column.name, style: R.keyStyle, default: column.defaultValue)
+    }
+    for records in mapping.nested { try add(records, owner: schema) }
+  }
+
+  static func erased(_ record: any Record.Type, schema: TableSchema) throws(DeclarationError) -> DecodingPlan {
+    try DecodingPlan(record, schema: schema)
+  }
+
+  mutating func add<E>(
+    _ column: MappedColumn<E>, named name: String, style: KeyStyle = .snake, default defaultValue: StoredValue?
+  ) {
     let isKey = column.role == .key
     let (source, path): (Source, String) =
       switch column.place {
-      case .ownName: (self.source(.key(name), isKey: isKey), name)
-      case .path(let path): (self.source(path, isKey: isKey), path.description)
+      case .ownName:
+        (self.source(.key(style.key(property: column.property, column: name)), isKey: isKey), name)
+      case .paths(let paths):
+        (
+          paths.count == 1 ? self.source(paths[0], isKey: isKey) : .first(paths.map { self.source($0, isKey: isKey) }),
+          paths.map(\.description).joined(separator: "\" or \"")
+        )
       case .template(let template):
         (
           .template(
@@ -66,23 +116,46 @@ struct DecodingPlan: Sendable {
               }
             }), template.description
         )
+      case .constant(let value): (.constant(value), name)
       }
     columns.append(
       ColumnPlan(
         name: name, path: path, source: source, reading: column.reading, isNullable: column.isNullable,
-        isKey: isKey,
-        options: column.options, defaultValue: defaultValue))
+        isKey: isKey, options: column.options, defaultValue: defaultValue))
+  }
+
+  private mutating func add(_ records: NestedRecords, owner: TableSchema) throws(DeclarationError) {
+    let schema = try TableSchema.erased(records.record, owner: records.isOwned ? owner : nil)
+    let plan = try DecodingPlan.erased(records.record, schema: schema)
+    var parents: [Int] = []
+    for name in plan.parentColumns {
+      guard let position = columns.firstIndex(where: { $0.name == name }) else {
+        throw DeclarationError(
+          "\(schema.name): \"@parent.\(name)\" is read, but \(owner.name) has no such column that comes from the source"
+        )
+      }
+      parents.append(position)
+    }
+    nested.append(
+      Nested(
+        plan: plan, schema: schema, source: source(records.rows.listPath, isKey: false), rows: records.rows,
+        parents: parents, isOwned: records.isOwned))
   }
 
   private mutating func source(_ path: JSONPath, isKey: Bool) -> Source {
-    if path == .key("@key") { return .recordKey }
-    if let name = path.parentColumn {
+    switch path.builtin {
+    case .recordKey: return .recordKey
+    case .index: return .position
+    case .fetchedAt: return .fetchedAt
+    case .parent(let name):
       if let position = parentColumns.firstIndex(of: name) { return .parent(position) }
       parentColumns.append(name)
       return .parent(parentColumns.count - 1)
+    case nil: break
     }
     var position = -1
-    for component in path.components {
+    for (index, component) in path.components.enumerated() {
+      if component == .wildcard { return .collection(position, Array(path.components[index...])) }
       let siblings = position < 0 ? roots : nodes[position].children
       // Keys are told apart by their bytes, not as Swift compares strings.
       var bytes: [UInt8] = []
@@ -107,9 +180,4 @@ struct DecodingPlan: Sendable {
     }
     return .node(position)
   }
-}
-
-extension JSONPath {
-  /// The column of `@parent.column`, which a record reads.
-  var parentColumn: String? { parentColumn(prefix: "@parent") }
 }

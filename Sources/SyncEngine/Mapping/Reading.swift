@@ -1,95 +1,96 @@
+import JSON
+
 /// How a JSON value is read into a column. Made by column types and formats; compiled into the decoding plan.
 public struct Reading: Sendable {
   enum Operation: Sendable {
     case integer(ClosedRange<Int64>)
     case real
+    /// Numbers in the range of an IEEE 754 single.
+    case float
     case boolean
     case text
+    case decimal
     case timestamp(TimestampFormat)
+    case day
+    case duration(DurationFormat)
+    case uuid
     case url
-    case json
+    case data(DataEncoding)
+    case json(JSONShape)
+    /// The application's own: a value of the column's type out of a JSON value.
+    case custom(ColumnType, @Sendable (JSONValue) throws -> StoredValue)
   }
 
   let operation: Operation
   /// Whether a value read by the operation is one of the type's; nil takes all.
   let accepts: (@Sendable (StoredValue) -> Bool)?
+  /// What stands for a value that is not accepted; nil makes the record bad.
+  let substitute: StoredValue?
 
-  init(_ operation: Operation) { (self.operation, accepts) = (operation, nil) }
-
-  init(checking reading: Reading, accepts: @escaping @Sendable (StoredValue) -> Bool) {
-    (operation, self.accepts) = (reading.operation, accepts)
+  init(
+    _ operation: Operation, accepts: (@Sendable (StoredValue) -> Bool)? = nil, substitute: StoredValue? = nil
+  ) {
+    (self.operation, self.accepts, self.substitute) = (operation, accepts, substitute)
   }
 
   var columnType: ColumnType {
     switch operation {
     case .integer: .integer
-    case .real: .real
+    case .real, .float: .real
     case .boolean: .boolean
     case .text, .url: .text
+    case .decimal: .decimal
     case .timestamp: .timestamp
+    case .day: .day
+    case .duration: .duration
+    case .uuid: .uuid
+    case .data: .blob
     case .json: .json
+    case .custom(let type, _): type
     }
   }
 
+  /// Why values cannot be read; the start of the program refuses it.
+  var fault: String? { if case .timestamp(let format) = operation { format.fault } else { nil } }
+
   /// How a value is written into a request; nil for null.
   var writing: @Sendable (StoredValue) -> String? {
-    let operation = operation
+    let (operation, type) = (operation, columnType)
     return { value in
       switch (value, operation) {
-      case (.null, _): nil
       case (.integer(let value), .timestamp(let format)): format.string(value)
-      case (.integer(let value), .boolean): value == 0 ? "false" : "true"
-      case (.integer(let value), _): String(value)
-      case (.real(let value), _): String(value)
-      case (.text(let value), _): value
+      case (.integer(let value), .duration(let format)): format.string(value)
+      case (.blob(let bytes), .data(let encoding)): encoding.string(bytes)
+      default: value.text(as: type)
       }
     }
   }
 }
 
-/// How a field reads its JSON value, and what an empty or absent one means. Several can be given.
-public struct Format<Base: Sendable>: Sendable {
-  let reading: Reading?
-  let option: FieldOptions
-
-  private init(reading: Reading?, option: FieldOptions = []) {
-    (self.reading, self.option) = (reading, option)
-  }
-
-  /// The column type's own way.
-  public static var natural: Format { Format(reading: nil) }
-
-  /// No default: a record without the key is bad unless its row exists, and so is a null.
-  public static var required: Format { Format(reading: nil, option: .required) }
-
-  /// A null takes the column's default instead of making the record bad.
-  public static var nullAsDefault: Format { Format(reading: nil, option: .nullAsDefault) }
-
-  /// An empty string is taken for a null.
-  public static var emptyAsNull: Format { Format(reading: nil, option: .emptyAsNull) }
-}
-
-import struct FoundationEssentials.Date
-
-extension Format where Base == Date {
-  /// RFC 3339, also with a space for the `T`, without seconds, and with an offset such as `-0400`. A time without
-  /// zone is refused. This is the natural format of a date.
-  public static var iso8601: Format { Format(reading: Reading(.timestamp(.iso8601))) }
-  /// Seconds since 1970, a fraction allowed.
-  public static var unixSeconds: Format { Format(reading: Reading(.timestamp(.unix(perSecond: 1)))) }
-  /// Milliseconds since 1970, a fraction allowed.
-  public static var unixMilliseconds: Format { Format(reading: Reading(.timestamp(.unix(perSecond: 1000)))) }
-  /// Text of fixed width in UTC, made of `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss`, `SSS` and literal characters, as in
-  /// `"yyyyMMdd"`.
-  public static func pattern(_ pattern: String) -> Format {
-    Format(reading: Reading(.timestamp(.pattern(DatePattern(pattern)))))
+extension StoredValue {
+  /// The value as text that a person or a server reads; nil for null.
+  func text(as type: ColumnType) -> String? {
+    switch (self, type) {
+    case (.null, _): nil
+    case (.integer(let value), .timestamp): Timestamp.text(value)
+    case (.integer(let value), .boolean): value == 0 ? "false" : "true"
+    case (.integer(let value), .duration): DurationFormat.seconds.string(value)
+    case (.integer(let value), _): String(value)
+    case (.real(let value), _): String(value)
+    case (.text(let value), _): value
+    case (.blob(let bytes), _): DataEncoding.base64.string(bytes)
+    }
   }
 }
 
-/// What an empty or absent value means to a field.
-struct FieldOptions: OptionSet, Sendable {
-  let rawValue: UInt8
-  static let required = FieldOptions(rawValue: 1)
-  static let nullAsDefault = FieldOptions(rawValue: 2)
-  static let emptyAsNull = FieldOptions(rawValue: 4)
+/// Which JSON values a column of JSON takes.
+enum JSONShape: Sendable {
+  case any, object
+  /// A list; where the kind is given, of such scalars alone.
+  case array(of: JSONScalar?)
+}
+
+/// The scalars that a list in a column of JSON is made of, as `JSONDecoder` will read them.
+enum JSONScalar: Sendable {
+  case integer(ClosedRange<Int64>), number, boolean, string
 }

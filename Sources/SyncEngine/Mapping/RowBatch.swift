@@ -1,12 +1,12 @@
-/// One value of a row, 16 bytes. Text lies in the batch's arena.
+/// One value of a row, 16 bytes. Texts and blobs lie in the batch's arena.
 public struct Cell: Sendable {
   public enum Kind: UInt8, Sendable {
-    case missing, null, integer, real, text
+    case missing, null, integer, real, text, blob
   }
 
-  /// The integer, the bits of the double, or the text's offset in the arena.
+  /// The integer, the bits of the double, or the offset of the text or blob in the arena.
   package let payload: UInt64
-  /// The text's length in bytes.
+  /// Length of the text or blob in bytes.
   package let length: UInt32
   public let kind: Kind
 
@@ -60,7 +60,7 @@ public final class RowBatch: @unchecked Sendable {
   @inline(__always)
   package func row(_ row: Int) -> UnsafePointer<Cell> { UnsafePointer(cells + row * columnCount) }
 
-  /// The bytes of a text cell. Valid while the batch is.
+  /// The bytes of a text or blob cell. Valid while the batch is.
   @inline(__always)
   package func text(_ cell: Cell) -> UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: arena + Int(cell.payload), count: Int(cell.length))
@@ -69,12 +69,20 @@ public final class RowBatch: @unchecked Sendable {
   /// A cell as a value of its own, for messages and tests; nil where the record did not have it.
   public func value(row index: Int, column: Int) -> StoredValue? {
     let cell = row(index)[column]
+    return StoredValue(cell, text: text(cell))
+  }
+}
+
+extension StoredValue {
+  /// Nil for a cell of a value that is missing.
+  fileprivate init?(_ cell: Cell, text: @autoclosure () -> UnsafeBufferPointer<UInt8>) {
     switch cell.kind {
     case .missing: return nil
-    case .null: return .null
-    case .integer: return .integer(cell.integer)
-    case .real: return .real(cell.real)
-    case .text: return .text(String(decoding: text(cell), as: UTF8.self))
+    case .null: self = .null
+    case .integer: self = .integer(cell.integer)
+    case .real: self = .real(cell.real)
+    case .text: self = .text(String(decoding: text(), as: UTF8.self))
+    case .blob: self = .blob(Array(text()))
     }
   }
 }
@@ -84,7 +92,7 @@ public final class RowBatch: @unchecked Sendable {
 struct RowBatchBuilder: ~Copyable {
   let page: Int
   private let columnCount: Int
-  private var rowCount = 0
+  private(set) var rowCount = 0
   private var cells: UnsafeMutablePointer<Cell>
   private var cellCapacity: Int
   private var cellCount = 0
@@ -118,8 +126,18 @@ struct RowBatchBuilder: ~Copyable {
   @inline(__always)
   mutating func endRow() { rowCount += 1 }
 
-  /// Takes back the cells of the row under way.
-  mutating func abandonRow() { cellCount = rowCount * columnCount }
+  /// Takes back the cells of the row under way, and of the rows behind the first `count`.
+  mutating func abandonRows(behind count: Int) {
+    rowCount = count
+    cellCount = rowCount * columnCount
+  }
+
+  /// A cell of the row under way as a value; nil where the record did not have it.
+  func value(_ column: Int) -> StoredValue? {
+    let cell = cells[rowCount * columnCount + column]
+    return StoredValue(
+      cell, text: UnsafeBufferPointer(start: arena + Int(cell.payload), count: Int(cell.length)))
+  }
 
   /// Room for `count` bytes of text behind those that are there.
   @inline(__always)
@@ -128,11 +146,11 @@ struct RowBatchBuilder: ~Copyable {
     return arena + arenaCount
   }
 
-  /// Makes the first `count` reserved bytes a text cell.
+  /// Makes the first `count` reserved bytes a cell.
   @inline(__always)
-  mutating func appendReserved(_ count: Int) {
+  mutating func appendReserved(_ count: Int, as kind: Cell.Kind = .text) {
     append(
-      Cell(.text, payload: UInt64(truncatingIfNeeded: arenaCount), length: UInt32(truncatingIfNeeded: count)))
+      Cell(kind, payload: UInt64(truncatingIfNeeded: arenaCount), length: UInt32(truncatingIfNeeded: count)))
     arenaCount += count
   }
 
@@ -140,6 +158,20 @@ struct RowBatchBuilder: ~Copyable {
   mutating func append(text: UnsafeBufferPointer<UInt8>) {
     if let base = text.baseAddress { reserve(text.count).update(from: base, count: text.count) }
     appendReserved(text.count)
+  }
+
+  mutating func append(stored value: StoredValue) {
+    switch value {
+    case .null: append(Cell(.null))
+    case .integer(let value): append(.integer(value))
+    case .real(let value): append(.real(value))
+    case .text(var text): text.withUTF8 { append(text: $0) }
+    case .blob(let bytes):
+      bytes.withUnsafeBufferPointer { bytes in
+        if let base = bytes.baseAddress { reserve(bytes.count).update(from: base, count: bytes.count) }
+        appendReserved(bytes.count, as: .blob)
+      }
+    }
   }
 
   @inline(never)

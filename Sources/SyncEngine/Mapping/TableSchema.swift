@@ -8,15 +8,112 @@ public struct Column: Sendable, Hashable {
   public let role: Role
   /// What a new row gets where nothing is given; nil: null for a nullable column, else the column is required.
   public let defaultValue: StoredValue?
+  /// Whether another value makes the row a changed one. The time of the fetch does not.
+  public let marksChange: Bool
 }
 
-/// The table of an entity.
+/// Columns that hold the key of another table.
+public struct Reference: Sendable, Hashable {
+  public let columns: [String]
+  public let table: String
+  public let keys: [String]
+  /// Whether the rows go with the row that they refer to.
+  public let isOwner: Bool
+}
+
+/// The table of a record.
 public struct TableSchema: Sendable, Hashable {
   public let name: String
   public let columns: [Column]
+  public let references: [Reference]
 
   public var keys: [Column] { columns.filter { $0.role == .key } }
 
   /// The columns that a ``RowBatch`` has cells for, in their order: all but the local ones.
   public var synced: [Column] { columns.filter { $0.role != .local } }
+}
+
+extension TableSchema {
+  /// - Parameter owner: the table whose rows these belong to.
+  /// - Throws: ``DeclarationError`` for a mapping that cannot be a table.
+  public init<R: Record>(_ record: R.Type, owner: TableSchema? = nil) throws(DeclarationError) {
+    let initial = R()
+    let mapping = R.mapping
+    try ColumnNameValidator.validate(mapping, entity: R.table)
+    try UnmappedPropertyValidator.validate(initial, mapping)
+    name = R.table
+    columns = mapping.columns.map { column in
+      let value = column.initial(initial)
+      let hasDefault = column.role != .key && !column.options.contains(.required) && value != .null
+      return Column(
+        name: column.name ?? "", type: column.reading.columnType,
+        isNullable: column.isNullable && column.role != .key && !column.options.contains(.required),
+        role: column.role, defaultValue: hasDefault ? value : nil,
+        marksChange: !column.paths.contains { $0.builtin == .fetchedAt })
+    }
+    var references: [Reference] = []
+    for (mapped, column) in zip(mapping.columns, columns) {
+      guard let other = mapped.references else { continue }
+      references.append(try Reference(column, to: other, in: R.table))
+    }
+    if let owner {
+      references.append(try Reference(owner: owner, of: mapping, columns: columns, in: R.table))
+    }
+    self.references = references
+  }
+
+  static func erased(_ record: any Record.Type, owner: TableSchema? = nil) throws(DeclarationError)
+    -> TableSchema
+  {
+    try TableSchema(record, owner: owner)
+  }
+}
+
+extension Reference {
+  /// A column that holds another record's key.
+  fileprivate init(_ column: Column, to record: any Record.Type, in entity: String) throws(DeclarationError) {
+    let keys = record.keyColumns
+    guard keys.count == 1, let key = keys.first else {
+      throw DeclarationError(
+        "\(entity): column \"\(column.name)\" refers to \(record.table), whose key has \(keys.count) columns")
+    }
+    guard key.type == column.type else {
+      throw DeclarationError(
+        "\(entity): column \"\(column.name)\" is \(column.type.rawValue), but the key of \(record.table) is \(key.type.rawValue)"
+      )
+    }
+    self.init(columns: [column.name], table: record.table, keys: [key.name], isOwner: false)
+  }
+
+  /// The key columns by which rows belong to their owner.
+  fileprivate init<R: Record>(
+    owner: TableSchema, of mapping: Mapping<R>, columns: [Column], in entity: String
+  ) throws(DeclarationError) {
+    var names: [String] = []
+    for key in owner.keys {
+      guard
+        let own = zip(mapping.columns, columns).first(where: { mapped, column in
+          column.role == .key && mapped.paths.map(\.parentColumn) == [key.name]
+        })?.1
+      else {
+        throw DeclarationError(
+          "\(entity): children belong to a row of \(owner.name), so their key has to name it: Key(\\.…, \"@parent.\(key.name)\")"
+        )
+      }
+      guard own.type == key.type else {
+        throw DeclarationError(
+          "\(entity): column \"\(own.name)\" is \(own.type.rawValue), but \(owner.name).\(key.name) is \(key.type.rawValue)"
+        )
+      }
+      names.append(own.name)
+    }
+    self.init(columns: names, table: owner.name, keys: owner.keys.map(\.name), isOwner: true)
+  }
+}
+
+extension Record {
+  /// Names and types of the key columns, without looking at anything else: two records may refer to each other.
+  fileprivate static var keyColumns: [(name: String, type: ColumnType)] {
+    mapping.columns.filter { $0.role == .key }.map { ($0.name ?? "", $0.reading.columnType) }
+  }
 }

@@ -1,9 +1,13 @@
+import struct FoundationEssentials.Date
+
 /// Instants as milliseconds since 1970, in the proleptic Gregorian calendar and UTC.
 package enum Timestamp {
   /// 0001-01-01T00:00:00.000Z
   static let first: Int64 = -62_135_596_800_000
   /// 9999-12-31T23:59:59.999Z
   static let last: Int64 = 253_402_300_799_999
+
+  static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
   /// Days since 1970-01-01 of a date that exists, else nil.
   static func days(year: Int, month: Int, day: Int) -> Int? {
@@ -88,8 +92,9 @@ package enum Timestamp {
     }
   }
 
-  /// Reads RFC 3339 and its near relatives; nil for anything else, a time without zone among it.
-  package static func parse(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
+  /// Reads RFC 3339 and its near relatives; nil for anything else. A time without zone is one of `zone`, and nil
+  /// where none is declared.
+  package static func parse(_ text: UnsafeBufferPointer<UInt8>, zone: Zone? = nil) -> Int64? {
     var scanner = DigitScanner(text)
     guard let year = scanner.number(width: 4), scanner.take(UInt8(ascii: "-")),
       let month = scanner.number(width: 2), scanner.take(UInt8(ascii: "-")),
@@ -110,29 +115,22 @@ package enum Timestamp {
         milliseconds = fraction
       }
     }
-    var offset = 0
-    if !(scanner.take(UInt8(ascii: "Z")) || scanner.take(UInt8(ascii: "z"))) {
-      let sign: Int
-      if scanner.take(UInt8(ascii: "+")) {
-        sign = 1
-      } else if scanner.take(UInt8(ascii: "-")) {
-        sign = -1
-      } else {
-        return nil
-      }
-      guard let hours = scanner.number(width: 2), hours < 24 else { return nil }
-      offset = hours * 60
-      if !scanner.isAtEnd {
-        _ = scanner.take(UInt8(ascii: ":"))
-        guard let minutes = scanner.number(width: 2), minutes < 60 else { return nil }
-        offset += minutes
-      }
-      offset *= sign
+    let local = days * 86_400 + hour * 3600 + minute * 60 + second
+    let seconds: Int
+    if scanner.isAtEnd {
+      guard let instant = zone?.instant(local: local) else { return nil }
+      seconds = instant
+    } else {
+      guard let offset = scanner.offset(), scanner.isAtEnd else { return nil }
+      seconds = local - offset
     }
-    guard scanner.isAtEnd else { return nil }
-    let seconds = days * 86_400 + hour * 3600 + (minute - offset) * 60 + second
-    // It can only be the last second of a day of UTC.
+    // A leap second can only be the last second of a day of UTC.
     if second == 60 && seconds.floorDivided(by: 86_400) * 86_400 != seconds { return nil }
+    return instant(seconds: seconds, milliseconds: milliseconds)
+  }
+
+  /// An instant as milliseconds; nil outside the years 1 to 9999.
+  static func instant(seconds: Int, milliseconds: Int = 0) -> Int64? {
     let instant = Int64(seconds) * 1000 + Int64(milliseconds)
     return (first...last).contains(instant) ? instant : nil
   }
@@ -176,6 +174,21 @@ struct DigitScanner {
     guard position < text.count, text[position] == byte else { return false }
     position += 1
     return true
+  }
+
+  /// `Z`, `+02:00`, `-0400` or `+13`, in seconds east of UTC.
+  @inline(__always)
+  mutating func offset() -> Int? {
+    if take(UInt8(ascii: "Z")) || take(UInt8(ascii: "z")) { return 0 }
+    let isEast = take(UInt8(ascii: "+"))
+    guard isEast || take(UInt8(ascii: "-")), let hours = number(width: 2), hours < 24 else { return nil }
+    var minutes = 0
+    if !isAtEnd {
+      _ = take(UInt8(ascii: ":"))
+      guard let value = number(width: 2), value < 60 else { return nil }
+      minutes = value
+    }
+    return (hours * 60 + minutes) * (isEast ? 60 : -60)
   }
 
   /// One or more digits behind a decimal point, as milliseconds; further digits are cut.

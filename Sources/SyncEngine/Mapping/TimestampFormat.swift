@@ -1,16 +1,31 @@
+import FoundationEssentials
+
 /// How an instant is written at the source.
 enum TimestampFormat: Sendable {
-  case iso8601
+  /// RFC 3339; a text without zone is read in the given one.
+  case iso8601(Zone?)
   /// A number since 1970, `perSecond` of them in a second: 1 or 1000.
   case unix(perSecond: Int)
-  case pattern(DatePattern)
+  case pattern(DatePattern, Zone)
+  /// RFC 9110 §5.6.7.
+  case http
+
+  /// Why the format cannot work; the start of the program refuses it.
+  var fault: String? {
+    switch self {
+    case .iso8601(let zone): zone?.fault
+    case .unix, .http: nil
+    case .pattern(let pattern, let zone): pattern.fault ?? zone.fault
+    }
+  }
 
   func string(_ milliseconds: Int64) -> String {
     switch self {
     case .iso8601: Timestamp.text(milliseconds)
     case .unix(let perSecond):
       String(milliseconds.floorDivided(by: Int64(1000 / perSecond)))
-    case .pattern(let pattern): pattern.string(milliseconds)
+    case .pattern(let pattern, let zone): pattern.string(milliseconds, in: zone)
+    case .http: HTTPDate.string(milliseconds)
     }
   }
 }
@@ -67,7 +82,7 @@ struct DatePattern: Sendable {
     return nil
   }
 
-  func parse(_ text: UnsafeBufferPointer<UInt8>) -> Int64? {
+  func parse(_ text: UnsafeBufferPointer<UInt8>, in zone: Zone = .utc) -> Int64? {
     var scanner = DigitScanner(text)
     var (year, month, day, hour, minute, second, millisecond) = (0, 1, 1, 0, 0, 0, 0)
     for part in parts {
@@ -83,11 +98,12 @@ struct DatePattern: Sendable {
       }
     }
     guard scanner.isAtEnd, let days = Timestamp.days(year: year, month: month, day: day) else { return nil }
-    return Int64(((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + Int64(millisecond)
+    return zone.instant(local: ((days * 24 + hour) * 60 + minute) * 60 + second)
+      .flatMap { Timestamp.instant(seconds: $0, milliseconds: millisecond) }
   }
 
-  func string(_ milliseconds: Int64) -> String {
-    let values = Timestamp.Parts(milliseconds)
+  func string(_ milliseconds: Int64, in zone: Zone = .utc) -> String {
+    let values = Timestamp.Parts(milliseconds + Int64(zone.offset(at: milliseconds)) * 1000)
     var bytes: [UInt8] = []
     for part in parts {
       switch part {
@@ -107,12 +123,5 @@ struct DatePattern: Sendable {
   private func padded(_ value: Int, _ width: Int) -> [UInt8] {
     let digits = Array(String(value).utf8)
     return Array(repeating: UInt8(ascii: "0"), count: max(0, width - digits.count)) + digits
-  }
-}
-
-extension Reading {
-  /// Why nothing can be read or written in this way; the start of the program refuses it.
-  var fault: String? {
-    if case .timestamp(.pattern(let pattern)) = operation { pattern.fault } else { nil }
   }
 }

@@ -16,11 +16,15 @@ public struct DeletionGuard: Sendable, Hashable {
       if !allowEmpty {
         throw GuardRefusal(deleted: deleted, rows: rows, rule: "the source returned no record at all")
       }
-    } else if Double(deleted) > share * Double(rows) {
-      let percent = Int((Double(deleted) / Double(rows) * 100).rounded(.up))
+    } else if rows < 1 || Double(deleted) / Double(rows) > share {
+      // The quotient is compared, not a product: 29 of 100 is the same double as 0.29, and 0.29 × 100 is not 29.
+      let percent = (deleted * 100 + max(rows, 1) - 1) / max(rows, 1)
+      let allowed = (share * 10_000).rounded() / 100
       throw GuardRefusal(
         deleted: deleted, rows: rows,
-        rule: "\(percent)% of the rows, and the guard allows \(Int(share * 100))%")
+        rule:
+          "\(percent)% of the rows, and the guard allows \(allowed == allowed.rounded() ? "\(Int(allowed))" : "\(allowed)")%"
+      )
     }
   }
 }
@@ -30,8 +34,22 @@ public struct GuardRefusal: Error, Sendable, CustomStringConvertible {
   public let deleted: Int
   public let rows: Int
   let rule: String
+  /// Another table than the entity's own, whose rows would go with the deleted ones.
+  private var table: String?
+
+  init(deleted: Int, rows: Int, rule: String) {
+    (self.deleted, self.rows, self.rule) = (deleted, rows, rule)
+  }
+
+  /// The same refusal, for rows of another table that a cascade or a trigger reaches.
+  package func reaching(_ table: String) -> GuardRefusal {
+    var copy = self
+    copy.table = table
+    return copy
+  }
+
   public var description: String {
-    "the run would delete \(deleted) of \(rows) rows (\(rule)); nothing was written"
+    "the run would delete \(deleted) of \(rows) rows\(table.map { " of the table \"\($0)\", which follow the deleted ones" } ?? "") (\(rule)); nothing was written"
   }
 }
 

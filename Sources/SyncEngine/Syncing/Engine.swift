@@ -117,16 +117,16 @@ public final class Engine: Sendable {
     let plan = prepared.plan
     let clock = ContinuousClock.now
     var run = RunRecord(
-      run: Self.newRunID(), entity: plan.name, started: Self.now(), finished: 0, outcome: .failed)
-    let lease: any Lease
-    do { lease = try await store.lease(table: plan.schema.name, wait: options.wait) } catch let error
-      as LeaseTimeout
-    {
+      run: Self.newRunID(), entity: plan.name, started: Timestamp.now, finished: 0, outcome: .failed)
+    var leases: [any Lease] = []
+    defer { for lease in leases { lease.end() } }
+    do {
+      for table in plan.leasedTables { leases.append(try await store.lease(table: table, wait: options.wait)) }
+    } catch let error as LeaseTimeout {
       throw SyncError(kind: .busy, entity: plan.name, message: error.description)
     } catch let error as StoreError {
       throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact(error.description))
     }
-    defer { lease.end() }
     do {
       let (record, absent) = try await perform(prepared, &run, onProgress)
       return SyncReport(record: record, duration: clock.duration(to: .now), absentColumns: absent)
@@ -135,7 +135,7 @@ public final class Engine: Sendable {
     } catch {
       let isRefusal = error is GuardRefusal
       let message = redactor.redact("\(error)")
-      run.finished = Self.now()
+      run.finished = Timestamp.now
       run.outcome = isRefusal ? .refused : .failed
       run.reason = message
       // The failure itself is what matters: that it could not be kept as well is said beside it.
@@ -152,7 +152,7 @@ public final class Engine: Sendable {
     _ prepared: Prepared, _ run: inout RunRecord, _ onProgress: @escaping @Sendable (SyncProgress) -> Void
   ) async throws -> (RunRecord, absentColumns: [String]) {
     let plan = prepared.plan
-    try await store.check(plan.schema)
+    for schema in plan.tables { try await store.check(schema) }
     let scope = Digest.hmacSHA256(
       plan.scope(principal: prepared.authorizer.principal), key: try await store.installationKey())
     let scopeBefore = try await store.state(of: plan.name)["scope"]
@@ -184,7 +184,7 @@ public final class Engine: Sendable {
         let second = try await walker.walk(
           parents: parents, keys: &keys, ordinals: &ordinals, number: 2, confirming: proof)
         run.add(second)
-        walk.batches += second.batches
+        walk.rows += second.rows
         walk.superseded.formUnion(second.superseded)
         walk.rejects += second.rejects
         switch second.outcome {
@@ -194,15 +194,19 @@ public final class Engine: Sendable {
       }
     }
 
-    run.finished = Self.now()
+    run.finished = Timestamp.now
     run.outcome = doubts.isEmpty ? .proven : .unproven
     if !doubts.isEmpty {
       run.reason = redactor.redact(doubts.map(\.description).joined(separator: "; "))
     }
+    let nested = NestedGathering(plan.decoding).rows(
+      of: walk.rows, superseded: walk.superseded, keys: plan.decoding.keyColumns)
     let record = try await store.commit(
       Commit(
-        schema: plan.schema, batches: walk.batches, superseded: walk.superseded, deletion: deletion,
-        rejects: walk.rejects, run: run, state: ["scope": scope]))
+        rows: TableRows(
+          schema: plan.schema, batches: walk.rows.map(\.batch), superseded: walk.superseded),
+        nested: nested, referenced: plan.referenced, deletion: deletion, rejects: walk.rejects, run: run,
+        state: ["scope": scope]))
     return (record, walk.absentColumns)
   }
 
@@ -256,7 +260,7 @@ public final class Engine: Sendable {
     let prepared = try prepared(entity)
     let plan = prepared.plan
     do {
-      try await store.check(plan.schema)
+      for schema in plan.tables { try await store.check(schema) }
       let parents = try readParents(plan)
       guard let parent = parents.first else { return (0, []) }
       var keys = KeyIndex()
@@ -270,8 +274,6 @@ public final class Engine: Sendable {
       throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact("\(error)"))
     }
   }
-
-  private static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
   /// Twelve hexadecimal digits: enough to tell the runs of one store apart.
   private static func newRunID() -> String {

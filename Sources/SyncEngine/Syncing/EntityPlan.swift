@@ -7,6 +7,19 @@ struct EntityPlan: Sendable {
   let requests: RequestTemplate
   let deletion: DeletionPolicy
   let parent: ParentPlan?
+  /// Tables that columns refer to.
+  let referenced: [TableSchema]
+
+  /// All tables that a run writes to, owners before what they own.
+  var tables: [TableSchema] { [schema] + decoding.allNested.map(\.schema) }
+
+  /// The tables that no other run may work on meanwhile. Always in the same order, so that no two runs can wait for
+  /// each other.
+  var leasedTables: [String] { Set(tables.map(\.name)).sorted() }
+
+  var recordSource: RecordSource {
+    RecordSource(rows: source.rows, filter: source.filter, prepare: source.prepare)
+  }
 
   /// The rows that requests are made for.
   struct ParentPlan: Sendable {
@@ -19,29 +32,24 @@ struct EntityPlan: Sendable {
   /// - Parameter urls: addresses that replace those of the APIs, by name.
   /// - Throws: ``DeclarationError`` for all that the compiler could not see.
   init<E: Entity>(_ entity: E.Type, urls: [String: String]) throws(DeclarationError) {
-    let mapping = E.mapping
-    let schema = try TableSchema(entity)
     var source = E.source
     if let url = urls[source.api.name] { source.api.url = url }
+    try PathValidator.validate(source, entity: E.table)
+    try MappingValidator.validate(entity, rows: source.rows)
+    try DeletionValidator.validate(E.deletion.policy, entity: E.table)
 
-    var decoding = DecodingPlan()
+    let mapping = E.mapping
+    let schema = try TableSchema(entity)
+    let decoding = try DecodingPlan(entity, schema: schema)
     var owner: [(String, String)] = []
-    for (mapped, column) in zip(mapping.columns, schema.columns) where column.role != .local {
-      decoding.add(mapped, named: column.name, default: column.defaultValue)
-      if case .path(let path) = mapped.place, let parent = path.parentColumn {
-        owner.append((column.name, parent))
-      }
+    for (mapped, column) in zip(mapping.columns, schema.columns) {
+      if mapped.paths.count == 1, let parent = mapped.paths[0].parentColumn { owner.append((column.name, parent)) }
     }
     let requests = try RequestTemplate(source, entity: schema.name, parentColumns: decoding.parentColumns)
 
-    try PathValidator.validate(mapping, source: source, entity: schema.name)
-    try DeletionValidator.validate(E.deletion.policy, entity: schema.name)
-    try ParentValidator.validate(
-      source: source, deletion: E.deletion.policy, columns: requests.parentColumns, owner: owner.map(\.0),
-      entity: schema.name)
-
-    if let parents = source.parents {
-      let parentSchema = try TableSchema.erased(parents.entity)
+    let parentSchema = try ParentValidator.validate(
+      source: source, deletion: E.deletion.policy, columns: requests.parentColumns, owner: owner, schema: schema)
+    if let parentSchema {
       let columns = requests.parentColumns.compactMap { name in parentSchema.columns.first { $0.name == name }
       }
       parent = ParentPlan(
@@ -52,6 +60,11 @@ struct EntityPlan: Sendable {
     }
     (name, self.schema, self.decoding, self.source) = (schema.name, schema, decoding, source)
     (self.requests, deletion) = (requests, E.deletion.policy)
+    var referenced: [TableSchema] = []
+    for record in mapping.columns.compactMap(\.references) where record != entity {
+      referenced.append(try TableSchema.erased(record))
+    }
+    self.referenced = referenced
   }
 
   static func erased(_ entity: any Entity.Type, urls: [String: String]) throws(DeclarationError) -> EntityPlan
@@ -73,30 +86,7 @@ struct EntityPlan: Sendable {
       source.api.headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "&"),
       source.paging.description,
       source.headers.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(),
-      "\(source.rows.path) \(source.rows.shape)", columns, parent?.schema.name ?? "", principal,
+      "\(source.rows.path) \(source.rows.shape)", source.filter?.description ?? "", columns, parent?.schema.name ?? "", principal,
     ].joined(separator: "\n")
-  }
-}
-
-extension TableSchema {
-  /// - Throws: ``DeclarationError`` for a mapping that cannot be a table.
-  public init<E: Entity>(_ entity: E.Type) throws(DeclarationError) {
-    let initial = E()
-    let mapping = E.mapping
-    try ColumnNameValidator.validate(mapping, entity: E.table)
-    try UnmappedPropertyValidator.validate(initial, mapping)
-    name = E.table
-    columns = mapping.columns.map { column in
-      let value = column.initial(initial)
-      let hasDefault = column.role != .key && !column.options.contains(.required) && value != .null
-      return Column(
-        name: column.name ?? "", type: column.reading.columnType,
-        isNullable: column.isNullable && column.role != .key && !column.options.contains(.required),
-        role: column.role, defaultValue: hasDefault ? value : nil)
-    }
-  }
-
-  static func erased(_ entity: any Entity.Type) throws(DeclarationError) -> TableSchema {
-    try TableSchema(entity)
   }
 }

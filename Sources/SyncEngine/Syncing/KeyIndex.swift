@@ -6,13 +6,16 @@ public struct KeyIndex: Sendable {
     var start: Int
     var hash: UInt32
     var ordinal: UInt32
+    var part: UInt32
     var walk: UInt8
   }
 
   enum Insertion: Equatable {
     case new
-    /// The key was there already, in this walk, at this position.
+    /// The key was there already, in this part of this walk, at this position.
     case duplicate(of: Int)
+    /// The key was there already, in another part of this walk, at this position.
+    case duplicateOfOtherPart(of: Int)
     /// The key was there already, from an earlier walk of the same run, at this position.
     case seenBefore(at: Int)
   }
@@ -27,25 +30,31 @@ public struct KeyIndex: Sendable {
 
   public var count: Int { entries.count }
 
-  mutating func insert(_ key: UnsafeBufferPointer<UInt8>, ordinal: Int, walk: UInt8) -> Insertion {
+  /// - Parameters:
+  ///   - ordinal: position of the row in the run.
+  ///   - part: the walk's part, one for each parent.
+  @discardableResult
+  mutating func insert(
+    _ key: UnsafeBufferPointer<UInt8>, ordinal: Int, walk: UInt8 = 0, part: UInt32 = 0
+  ) -> Insertion {
     let hash = hash(key)
     var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
     while table[slot] != 0 {
       let position = Int(table[slot]) - 1
       if matches(position, hash, key) {
         let earlier = Int(entries[position].ordinal)
-        let isSameWalk = entries[position].walk == walk
+        let known = entries[position]
         entries[position].ordinal = UInt32(truncatingIfNeeded: ordinal)
-        entries[position].walk = walk
-        return isSameWalk ? .duplicate(of: earlier) : .seenBefore(at: earlier)
+        (entries[position].walk, entries[position].part) = (walk, part)
+        if known.walk != walk { return .seenBefore(at: earlier) }
+        return known.part == part ? .duplicate(of: earlier) : .duplicateOfOtherPart(of: earlier)
       }
       slot = (slot + 1) & (table.count - 1)
     }
     entries.append(
       Entry(
         start: bytes.count, hash: UInt32(truncatingIfNeeded: hash >> 32),
-        ordinal: UInt32(truncatingIfNeeded: ordinal),
-        walk: walk))
+        ordinal: UInt32(truncatingIfNeeded: ordinal), part: part, walk: walk))
     bytes.append(contentsOf: key)
     table[slot] = UInt32(entries.count)
     if entries.count * 2 > table.count { grow() }
@@ -147,6 +156,7 @@ package struct KeyBytes {
     case .integer(let value): append(value)
     case .real(let value): append(value)
     case .text(var text): text.withUTF8 { append($0) }
+    case .blob(let bytes): bytes.withUnsafeBufferPointer { append($0) }
     }
   }
 
@@ -154,7 +164,7 @@ package struct KeyBytes {
   mutating func append(_ cell: Cell, of batch: RowBatch) {
     switch cell.kind {
     case .integer: append(cell.integer)
-    case .text: append(batch.text(cell))
+    case .text, .blob: append(batch.text(cell))
     case .real: append(cell.real)
     case .null, .missing: appendNull()
     }

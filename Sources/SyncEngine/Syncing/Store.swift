@@ -87,12 +87,34 @@ public struct RowConflict: Error, Sendable, CustomStringConvertible {
   public init(_ description: String) { self.description = description }
 }
 
-/// What one run writes.
-public struct Commit: Sendable {
+/// Rows for one table.
+public struct TableRows: Sendable {
   public var schema: TableSchema
   public var batches: [RowBatch]
   /// Positions of rows whose key came again later in the run: they are passed over.
   package var superseded: Set<Int>
+}
+
+/// Rows that came inside others.
+public struct NestedRows: Sendable {
+  public var rows: TableRows
+  /// What the lists that came replace; nil where the rows belong to nobody.
+  public var replacement: Replacement?
+
+  /// Rows of owners whose list came, without those in the list.
+  public struct Replacement: Sendable {
+    package let seen: KeyIndex
+    package let scope: DeletionScope
+  }
+}
+
+/// What one run writes.
+public struct Commit: Sendable {
+  public var rows: TableRows
+  /// Owners before what they own.
+  public var nested: [NestedRows]
+  /// Tables that columns refer to; those that are absent are created.
+  public var referenced: [TableSchema]
   public var deletion: ArmedDeletion?
   public var rejects: [BadRecord]
   public var run: RunRecord
@@ -103,7 +125,7 @@ public struct Commit: Sendable {
 // MARK: Typed reads
 
 extension Store {
-  /// All rows of an entity's table in the order of their keys, local columns included.
+  /// All rows of a record's table in the order of their keys, local columns included.
   ///
   /// ```swift
   /// for book in try store.all(Book.self) { print(book.title) }
@@ -111,27 +133,27 @@ extension Store {
   /// ```
   ///
   /// - Throws: ``StoreError`` if the table cannot be read, ``UnreadableValue`` if a row is no value of the type.
-  public func all<E: Entity>(_ entity: E.Type) throws -> [E] { try rows(of: entity, key: nil) }
+  public func all<R: Record>(_ record: R.Type) throws -> [R] { try rows(of: record, key: nil) }
 
   /// The row with this key; the parts of a composite key follow each other. Nil if there is none.
   ///
   /// ```swift
   /// let book = try store.first(Book.self, key: 3)
   /// ```
-  public func first<E: Entity>(_ entity: E.Type, key: any KeyValue...) throws -> E? {
-    try rows(of: entity, key: key.map(\.stored)).first
+  public func first<R: Record>(_ record: R.Type, key: any KeyValue...) throws -> R? {
+    try rows(of: record, key: key.map(\.stored)).first
   }
 
-  private func rows<E: Entity>(of entity: E.Type, key: [StoredValue]?) throws -> [E] {
-    let schema = try TableSchema(entity)
-    let mapping = E.mapping
+  private func rows<R: Record>(of record: R.Type, key: [StoredValue]?) throws -> [R] {
+    let schema = try TableSchema(record)
+    let mapping = R.mapping
     if let key, key.count != schema.keys.count {
       throw StoreError(
         "\(schema.name) has a key of \(schema.keys.count) columns, and \(key.count) values were given")
     }
-    var found: [E] = []
+    var found: [R] = []
     try rows(of: schema, columns: schema.columns, key: key) { values in
-      var row = E()
+      var row = R()
       for (column, value) in zip(mapping.columns, values) { try column.assign(&row, value) }
       found.append(row)
     }

@@ -71,6 +71,6 @@ struct DatePatternTests {
     #expect(TimestampFormat.unix(perSecond: 1).string(-1) == "-1")
     #expect(TimestampFormat.unix(perSecond: 1).string(1999) == "1")
     #expect(TimestampFormat.unix(perSecond: 1000).string(-1999) == "-1999")
-    #expect(TimestampFormat.iso8601.string(-1) == "1969-12-31T23:59:59.999Z")
+    #expect(TimestampFormat.iso8601(nil).string(-1) == "1969-12-31T23:59:59.999Z")
   }
 }

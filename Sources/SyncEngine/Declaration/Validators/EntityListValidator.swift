@@ -1,3 +1,5 @@
+import HTTP
+
 /// The entities of a program have names of their own, and every parent is among them.
 enum EntityListValidator {
   static func validate(_ plans: [EntityPlan]) throws(DeclarationError) {
@@ -22,7 +24,7 @@ enum EntityListValidator {
     for plan in plans {
       let api = plan.source.api
       if let other = urls.updateValue(api.url, forKey: api.name), other != api.url {
-        throw DeclarationError("two APIs are named \"\(api.name)\": \(other) and \(api.url)")
+        throw DeclarationError("two APIs are named \"\(api.name)\": \(HTTPURL.withoutUser(other)) and \(HTTPURL.withoutUser(api.url))")
       }
     }
   }

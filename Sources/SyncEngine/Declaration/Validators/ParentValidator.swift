@@ -1,17 +1,24 @@
 /// What reads from a parent has one, the parent has the columns, and a deletion knows whose rows it judges.
 enum ParentValidator {
+  /// - Parameters:
+  ///   - columns: the parent's columns that are read.
+  ///   - owner: the entity's columns that are filled from the parent, with the parent's columns.
+  /// - Returns: the table of the parents, if there are any.
   static func validate(
-    source: Source, deletion: DeletionPolicy, columns: [String], owner: [String], entity: String
-  ) throws(DeclarationError) {
+    source: Source, deletion: DeletionPolicy, columns: [String], owner: [(column: String, parent: String)],
+    schema own: TableSchema
+  ) throws(DeclarationError) -> TableSchema? {
+    let entity = own.name
     guard let parents = source.parents else {
       if let column = columns.first {
         throw DeclarationError(
           "\(entity): \"parent.\(column)\" is read, but the source has no parents; add parents: Parents(….self)"
         )
       }
-      return
+      return nil
     }
     let schema = try TableSchema.erased(parents.entity)
+    if schema.name == entity { throw DeclarationError("\(entity): an entity cannot be its own parent") }
     for column in columns where !schema.columns.contains(where: { $0.name == column }) {
       throw DeclarationError(
         "\(entity): \"parent.\(column)\" is read, but \(schema.name) has no column \"\(column)\"; it has \(schema.columns.map(\.name).joined(separator: ", "))"
@@ -21,10 +28,21 @@ enum ParentValidator {
       throw DeclarationError(
         "\(entity): the source has parents, but nothing in its path or query names {parent.…}")
     }
-    if case .missing = deletion, owner.isEmpty {
+    guard case .missing = deletion else { return schema }
+    if owner.isEmpty {
       throw DeclarationError(
         "\(entity): a deletion among rows of parents has to know whose row each one is; fill a column from the parent: Field(\\.…, \"@parent.\(columns[0])\")"
       )
     }
+    // Rows are compared with their parents by these columns: the same value in another type is another one.
+    for (column, parent) in owner {
+      guard let type = own.columns.first(where: { $0.name == column })?.type,
+        let parentType = schema.columns.first(where: { $0.name == parent })?.type, type != parentType
+      else { continue }
+      throw DeclarationError(
+        "\(entity): a deletion compares column \"\(column)\", which is \(type.rawValue), with \(schema.name).\(parent), which is \(parentType.rawValue); give it the same type"
+      )
+    }
+    return schema
   }
 }

@@ -19,7 +19,7 @@ extension Paging {
           style: .offset(parameter), first: start, size: size, sizeParameter: limit, total: total, pages: nil,
           endStatus: [], asksForEnd: asksForEnd)
       },
-      paths: total.map { [$0] } ?? [],
+      paths: total.map { [$0] } ?? [], fault: Counted.fault(size: size),
       description: "offset \(parameter) \(limit ?? "") \(size) \(start) \(total?.description ?? "")")
   }
 
@@ -47,7 +47,7 @@ extension Paging {
           pages: pages,
           endStatus: endStatus, asksForEnd: asksForEnd)
       },
-      paths: [total, pages].compactMap { $0 },
+      paths: [total, pages].compactMap { $0 }, fault: Counted.fault(size: size),
       description:
         "page \(parameter) \(first) \(size ?? 0) \(sizeParameter ?? "") \(total?.description ?? "") \(pages?.description ?? "")"
     )
@@ -82,6 +82,10 @@ struct Counted: Pager {
   ) {
     (self.style, self.first, self.size, self.sizeParameter) = (style, first, size, sizeParameter)
     (self.total, self.pages, self.endStatus, self.asksForEnd) = (total, pages, endStatus, asksForEnd)
+  }
+
+  static func fault(size: Int?) -> String? {
+    size.flatMap { $0 < 1 ? "pages of \($0) records: the size has to be 1 or more" : nil }
   }
 
   var needsRecords: Bool { true }

@@ -1,10 +1,56 @@
 import CSQLite
 import SyncEngine
 
-/// Counts and deletes the rows whose keys a walk did not see.
+/// The rows of a table whose keys were not seen, kept by their keys: what a deletion removes is decided before the
+/// first row is written.
 ///
-/// The keys stay in the engine's index, and SQL asks it by a function: no second copy of them in a table.
-struct DeletionWriter {
+/// The keys that were seen stay in the engine's index, and SQL asks it by a function: no second copy of them in a table.
+struct GoneRows {
+  let schema: TableSchema
+  let seen: KeyIndex
+  let scope: DeletionScope?
+  let count: Int
+  let rowsInScope: Int
+
+  /// Notes the rows in a temporary table.
+  init(of schema: TableSchema, seen: KeyIndex, scope: DeletionScope?, in connection: Connection) throws {
+    (self.schema, self.seen, self.scope) = (schema, seen, scope)
+    let search = Search(schema: schema, seen: seen, scope: scope)
+    (count, rowsInScope) = try search.count(in: connection)
+    guard count > 0 else { return }
+    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
+    try search.withFunctions(in: connection) { connection in
+      try connection.execute("DROP TABLE IF EXISTS temp.syncd_gone")
+      try connection.execute(
+        "CREATE TEMP TABLE syncd_gone AS SELECT \(keys) FROM main.\(quoted(schema.name)) WHERE \(search.inScope) AND \(search.isUnseen)"
+      )
+    }
+  }
+
+  /// Rows in the scope whose keys were not seen, and all rows in it. Reads only.
+  static func count(
+    of schema: TableSchema, seen: KeyIndex, scope: DeletionScope?, in connection: Connection
+  ) throws -> (unseen: Int, rows: Int) {
+    try Search(schema: schema, seen: seen, scope: scope).count(in: connection)
+  }
+
+  /// Deletes the rows and returns their number.
+  func delete(in connection: Connection) throws -> Int {
+    guard count > 0 else { return 0 }
+    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
+    try connection.execute(
+      "DELETE FROM main.\(quoted(schema.name)) WHERE (\(keys)) IN (SELECT \(keys) FROM temp.syncd_gone)")
+    return connection.changes
+  }
+
+  func discard(in connection: Connection) {
+    // It goes with the connection at the latest.
+    try? connection.execute("DROP TABLE IF EXISTS temp.syncd_gone")
+  }
+}
+
+/// Asks the engine's key indexes from SQL.
+private struct Search {
   let schema: TableSchema
   let seen: KeyIndex
   let scope: DeletionScope?
@@ -40,21 +86,28 @@ struct DeletionWriter {
         switch type {
         case .timestamp:
           if let instant = Timestamp.parse(text) { bytes.append(instant) } else { bytes.append(text) }
-        case .integer, .boolean:
-          if let integer = Int64(String(decoding: text, as: UTF8.self)) {
+        case .integer, .boolean, .duration:
+          // Only the text that the store itself writes for the integer is that integer: '01' is another row.
+          let written = String(decoding: text, as: UTF8.self)
+          if let integer = Int64(written), String(integer) == written {
             bytes.append(integer)
           } else {
             bytes.append(text)
           }
         default: bytes.append(text)
         }
+      case SQLITE_BLOB:
+        bytes.append(
+          UnsafeBufferPointer(
+            start: sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self),
+            count: Int(sqlite3_value_bytes(value))))
       default: bytes.appendNull()
       }
     }
   }
 
   /// Runs `body` with the functions in place.
-  private func withFunctions<R>(
+  func withFunctions<R>(
     in connection: Connection, _ body: (Connection) throws -> R
   ) throws -> R {
     func add(_ name: String, _ lookup: Lookup?, _ count: Int) {
@@ -85,28 +138,20 @@ struct DeletionWriter {
     return try withExtendedLifetime((seen, scoped)) { try body(connection) }
   }
 
-  private var inScope: String {
+  var inScope: String {
     scope.map { "syncd_in_scope(\($0.columns.map(quoted).joined(separator: ", ")))" } ?? "true"
   }
 
-  private var isUnseen: String {
+  var isUnseen: String {
     "NOT syncd_seen(\(schema.keys.map { quoted($0.name) }.joined(separator: ", ")))"
   }
 
   func count(in connection: Connection) throws -> (unseen: Int, rows: Int) {
     try withFunctions(in: connection) { connection in
       let statement = try connection.prepare(
-        "SELECT coalesce(sum(\(isUnseen)), 0), count(*) FROM \(quoted(schema.name)) WHERE \(inScope)")
+        "SELECT coalesce(sum(\(isUnseen)), 0), count(*) FROM main.\(quoted(schema.name)) WHERE \(inScope)")
       _ = try connection.step(statement)
       return (Int(statement.integer(0)), Int(statement.integer(1)))
-    }
-  }
-
-  /// Deletes the unseen rows in the scope and returns their number.
-  func delete(in connection: Connection) throws -> Int {
-    try withFunctions(in: connection) { connection in
-      try connection.execute("DELETE FROM \(quoted(schema.name)) WHERE \(inScope) AND \(isUnseen)")
-      return connection.changes
     }
   }
 }

@@ -1,0 +1,127 @@
+import CSQLite
+import SyncEngine
+
+/// Writes rows into one table inside a transaction.
+struct TableWriter {
+  let schema: TableSchema
+  private let difference: TableDifference
+  private let connection: Connection
+
+  /// - Throws: `StoreError` if the table that is there cannot take the rows.
+  init(_ schema: TableSchema, in connection: Connection) throws {
+    (self.schema, self.connection) = (schema, connection)
+    difference = try TableDifference(of: schema, in: connection)
+  }
+
+  /// Creates the table, or adds the columns that it lacks.
+  func createIfAbsent() throws {
+    if !difference.exists {
+      try connection.execute(TableDefinition(schema).sql)
+      try Journal.setMade(schema.name, in: connection)
+    } else {
+      for column in difference.missing {
+        try connection.execute(
+          "ALTER TABLE \(quoted(schema.name)) ADD COLUMN \(TableDefinition.column(column))")
+      }
+    }
+  }
+
+  struct Counts {
+    var inserted = 0
+    var updated = 0
+    var unchanged = 0
+  }
+
+  func upsert(_ rows: TableRows, _ cancellation: Cancellation) throws -> Counts {
+    var counts = Counts()
+    let statements = UpsertStatements(schema, difference)
+    // Without triggers on it only the upsert itself inserts into the table, which an update hook counts at no cost.
+    let asksFirst = try !difference.hasRowID || connection.hasTriggers(schema.name)
+    let counter = asksFirst ? nil : InsertCounter(in: connection)
+    defer { counter?.stop(in: connection) }
+    var upsert: UpsertLoop?
+    /// Rows whose unique value another row still holds, which may be about to give it up.
+    var waiting: [(batch: RowBatch, row: Int)] = []
+    for batch in rows.batches {
+      try cancellation.check()
+      if upsert == nil { upsert = try UpsertLoop(statements, asksFirst: asksFirst, in: connection) }
+      for row in 0..<batch.rowCount {
+        if !rows.superseded.isEmpty, rows.superseded.contains(batch.firstOrdinal + row) { continue }
+        if try upsert?.write(batch, row, &counts, in: connection) == false { waiting.append((batch, row)) }
+      }
+    }
+    while !waiting.isEmpty {
+      try cancellation.check()
+      let before = waiting
+      waiting = []
+      for (batch, row) in before
+      where try upsert?.write(batch, row, &counts, in: connection) == false { waiting.append((batch, row)) }
+      // No row could move: this time what stands in the way is an error.
+      if waiting.count == before.count, let (batch, row) = waiting.first {
+        _ = try upsert?.write(batch, row, &counts, mayWait: false, in: connection)
+      }
+    }
+    upsert = nil
+    if let counter {
+      counts.inserted = counter.inserted
+      counts.updated -= counter.inserted
+    }
+    return counts
+  }
+
+  /// Deletes the rows whose owner is gone, where the database does not do it by a cascade.
+  func deleteOrphans() throws {
+    guard let owner = schema.references.first(where: \.isOwner), difference.exists else { return }
+    let cascade = try connection.integer(
+      "SELECT 1 FROM pragma_foreign_key_list(?1) WHERE \"table\" = ?2 COLLATE NOCASE AND on_delete = 'CASCADE'",
+      .text(schema.name), .text(owner.table))
+    if cascade != nil { return }
+    let matches = zip(owner.keys, owner.columns).map { "o.\(quoted($0)) = \(quoted(schema.name)).\(quoted($1))" }
+    try connection.execute(
+      "DELETE FROM \(quoted(schema.name)) WHERE NOT EXISTS (SELECT 1 FROM \(quoted(owner.table)) o WHERE \(matches.joined(separator: " AND ")))"
+    )
+  }
+
+  /// Whether deleting a row of the table can change or delete other rows of it, through any number of tables.
+  func cascadesIntoItself() throws -> Bool {
+    // From a table to those whose rows follow its own (sqlite.org/foreignkeys.html#fk_actions).
+    let statement = try connection.prepare(
+      """
+      SELECT lower(f."table"), lower(t.name) FROM sqlite_schema t, pragma_foreign_key_list(t.name) f
+      WHERE t.type = 'table' AND f.on_delete NOT IN ('NO ACTION', 'RESTRICT')
+      """)
+    var followers: [String: Set<String>] = [:]
+    while try connection.step(statement) { followers[statement.text(0), default: []].insert(statement.text(1)) }
+    let own = schema.name.lowercased()
+    var reached: Set<String> = []
+    var next = followers[own] ?? []
+    while let table = next.popFirst() {
+      if table == own { return true }
+      if reached.insert(table).inserted { next.formUnion(followers[table] ?? []) }
+    }
+    return false
+  }
+}
+
+extension Connection {
+  fileprivate func hasTriggers(_ table: String) throws -> Bool {
+    try integer(
+      "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE", .text(table)) != nil
+  }
+}
+
+/// Tells inserted rows from updated ones, which the number of changes alone does not.
+private final class InsertCounter {
+  private(set) var inserted = 0
+
+  init(in connection: Connection) {
+    sqlite3_update_hook(
+      connection.handle,
+      { context, operation, _, _, _ in
+        guard operation == SQLITE_INSERT, let context else { return }
+        Unmanaged<InsertCounter>.fromOpaque(context).takeUnretainedValue().inserted += 1
+      }, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  func stop(in connection: Connection) { sqlite3_update_hook(connection.handle, nil, nil) }
+}

@@ -1,0 +1,37 @@
+import JSON
+
+/// What decides which records an answer holds, and what is done with each before it is mapped.
+struct RecordSource: Sendable {
+  let rows: Rows
+  var filter: RecordFilter?
+  var prepare: Preparation?
+
+  /// Whether records are decoded as they stand: the loop then asks for nothing else.
+  var isPlain: Bool { filter == nil && prepare == nil }
+}
+
+extension RecordDecoder {
+  /// Decodes a record that passes the filter, prepared if that is declared.
+  func decodeRecord(
+    _ tape: JSONTape, _ record: Int, of source: RecordSource, _ context: RecordContext,
+    into batch: inout RowBatchBuilder, onBad: (BadRecord) -> Void
+  ) {
+    guard let document else { return }
+    let value = JSONValue(document: document, index: record)
+    do {
+      if let filter = source.filter, try !filter.passes(value) { return }
+      guard let prepare = source.prepare, value.kind == .object else {
+        return decodeRecord(tape, record, context, into: &batch, onBad: onBad)
+      }
+      let prepared = try JSONDocument.parse(try prepare.prepared(value))
+      self.document = prepared
+      defer { self.document = document }
+      prepared.withTape { decodeRecord($0, 0, context, into: &batch, onBad: onBad) }
+    } catch {
+      onBad(
+        BadRecord(
+          page: batch.page, position: context.position + 1, key: nil, column: nil, path: nil,
+          reason: excerpt("\(error)"), record: redactor.withoutSecrets(tape.raw(record))))
+    }
+  }
+}
