@@ -117,7 +117,9 @@ public struct JSONValue: Sendable {
       var found: [(key: String, value: JSONValue)] = []
       var child = index + 1
       while child < tape.next(index) {
-        if let key = tape.string(child) { found.append((key, JSONValue(document: document, index: child + 1))) }
+        if let key = tape.string(child) {
+          found.append((key, JSONValue(document: document, index: child + 1)))
+        }
         child = tape.next(child + 1)
       }
       return found

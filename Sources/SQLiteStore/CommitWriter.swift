@@ -112,7 +112,8 @@ struct ReferenceViolations {
         let key = schema.keys.map { "'\($0.name) ' || \(quoted($0.name))" }.joined(separator: " || ', ' || ")
         let row = try connection.text(
           "SELECT \(key) FROM \(quoted(schema.name)) WHERE rowid = ?1", .integer(statement.integer(1)))
-        named.append("\n  \(schema.name) \(row ?? ""): there is no row of \(statement.text(2)) that it refers to")
+        named.append(
+          "\n  \(schema.name) \(row ?? ""): there is no row of \(statement.text(2)) that it refers to")
       }
     }
     guard count > 0 else {

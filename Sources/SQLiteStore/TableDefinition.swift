@@ -17,7 +17,8 @@ struct TableDefinition {
 
   var sql: String {
     let columns = schema.columns.map { "  \(Self.column($0)),\n" }.joined()
-    return "CREATE TABLE \(quoted(schema.name)) (\n\(columns)  PRIMARY KEY (\(Self.names(schema.keys.map(\.name))))\(references)\n) STRICT"
+    return
+      "CREATE TABLE \(quoted(schema.name)) (\n\(columns)  PRIMARY KEY (\(Self.names(schema.keys.map(\.name))))\(references)\n) STRICT"
   }
 
   /// References are checked at the commit, so that rows may come in any order; what is owned goes with its owner.

@@ -48,7 +48,8 @@ struct TableDifference {
 
     let isStrict =
       try connection.integer(
-        "SELECT 1 FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND strict", .text(schema.name)) != nil
+        "SELECT 1 FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND strict", .text(schema.name))
+      != nil
     var faults: [String] = []
     for column in schema.columns {
       guard let there = actual.removeValue(forKey: column.name.lowercased()) else {

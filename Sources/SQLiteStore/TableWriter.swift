@@ -76,7 +76,9 @@ struct TableWriter {
       "SELECT 1 FROM pragma_foreign_key_list(?1) WHERE \"table\" = ?2 COLLATE NOCASE AND on_delete = 'CASCADE'",
       .text(schema.name), .text(owner.table))
     if cascade != nil { return }
-    let matches = zip(owner.keys, owner.columns).map { "o.\(quoted($0)) = \(quoted(schema.name)).\(quoted($1))" }
+    let matches = zip(owner.keys, owner.columns).map {
+      "o.\(quoted($0)) = \(quoted(schema.name)).\(quoted($1))"
+    }
     try connection.execute(
       "DELETE FROM \(quoted(schema.name)) WHERE NOT EXISTS (SELECT 1 FROM \(quoted(owner.table)) o WHERE \(matches.joined(separator: " AND ")))"
     )
@@ -91,7 +93,9 @@ struct TableWriter {
       WHERE t.type = 'table' AND f.on_delete NOT IN ('NO ACTION', 'RESTRICT')
       """)
     var followers: [String: Set<String>] = [:]
-    while try connection.step(statement) { followers[statement.text(0), default: []].insert(statement.text(1)) }
+    while try connection.step(statement) {
+      followers[statement.text(0), default: []].insert(statement.text(1))
+    }
     let own = schema.name.lowercased()
     var reached: Set<String> = []
     var next = followers[own] ?? []
@@ -106,7 +110,8 @@ struct TableWriter {
 extension Connection {
   fileprivate func hasTriggers(_ table: String) throws -> Bool {
     try integer(
-      "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE", .text(table)) != nil
+      "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE", .text(table))
+      != nil
   }
 }
 

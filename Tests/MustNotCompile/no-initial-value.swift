@@ -1,4 +1,4 @@
-// expect: type 'Item' does not conform to protocol 'Entity'
+// expect: type 'Item' does not conform to protocol 'Record'
 import SyncEngine
 
 extension API { static let test = API("test", url: "https://api.example.invalid/") }

@@ -11,17 +11,22 @@ package enum DataEncoding: Sendable {
       guard text.count % 2 == 0 else { return nil }
       var bytes: [UInt8] = []
       for index in stride(from: 0, to: text.count, by: 2) {
-        guard let high = Self.hexDigit(text[index]), let low = Self.hexDigit(text[index + 1]) else { return nil }
+        guard let high = Self.hexDigit(text[index]), let low = Self.hexDigit(text[index + 1]) else {
+          return nil
+        }
         bytes.append(high << 4 | low)
       }
       return bytes
     case .base64:
       // The two alphabets in one; padding is made whole (RFC 4648 §4, §5).
-      var standard = text.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "+") : $0 == UInt8(ascii: "_") ? UInt8(ascii: "/") : $0 }
+      var standard = text.map {
+        $0 == UInt8(ascii: "-") ? UInt8(ascii: "+") : $0 == UInt8(ascii: "_") ? UInt8(ascii: "/") : $0
+      }
       if !text.contains(UInt8(ascii: "=")) {
         standard += Array(repeating: UInt8(ascii: "="), count: (4 - standard.count % 4) % 4)
       }
-      guard let data = Data(base64Encoded: Data(standard)), data.base64EncodedData().elementsEqual(standard) else {
+      guard let data = Data(base64Encoded: Data(standard)), data.base64EncodedData().elementsEqual(standard)
+      else {
         return nil
       }
       return Array(data)

@@ -89,21 +89,24 @@ struct DecodingPlan: Sendable {
     for records in mapping.nested { try add(records, owner: schema) }
   }
 
-  static func erased(_ record: any Record.Type, schema: TableSchema) throws(DeclarationError) -> DecodingPlan {
+  static func erased(_ record: any Record.Type, schema: TableSchema) throws(DeclarationError) -> DecodingPlan
+  {
     try DecodingPlan(record, schema: schema)
   }
 
   mutating func add<E>(
-    _ column: MappedColumn<E>, named name: String, style: KeyStyle = .snake, default defaultValue: StoredValue?
+    _ column: MappedColumn<E>, named name: String, style: KeyStyle = .snake,
+    default defaultValue: StoredValue?
   ) {
     let isKey = column.role == .key
     let (source, path): (Source, String) =
       switch column.place {
       case .ownName:
-        (self.source(.key(style.key(property: column.property, column: name)), isKey: isKey), name)
+        (self.source(.key(style.key(property: column.keyProperty, column: name)), isKey: isKey), name)
       case .paths(let paths):
         (
-          paths.count == 1 ? self.source(paths[0], isKey: isKey) : .first(paths.map { self.source($0, isKey: isKey) }),
+          paths.count == 1
+            ? self.source(paths[0], isKey: isKey) : .first(paths.map { self.source($0, isKey: isKey) }),
           paths.map(\.description).joined(separator: "\" or \"")
         )
       case .template(let template):

@@ -14,7 +14,9 @@ enum HTTPDate {
   /// `Sun Nov  6 08:49:37 1994`. The day of the week has to be that of the date.
   ///
   /// - Parameter now: seconds since 1970: a year of two digits is never more than 50 years ahead of it.
-  static func parse(_ text: UnsafeBufferPointer<UInt8>, now: Int = Int(Date().timeIntervalSince1970)) -> Int64? {
+  static func parse(_ text: UnsafeBufferPointer<UInt8>, now: Int = Int(Date().timeIntervalSince1970))
+    -> Int64?
+  {
     let words = String(decoding: text, as: UTF8.self).split(separator: " ", omittingEmptySubsequences: false)
       .map(String.init)
     switch words.count {
@@ -35,7 +37,8 @@ enum HTTPDate {
       // The day is padded with a blank, which leaves an empty word.
       guard words.count == 5 || words[2].isEmpty else { return nil }
       let rest = words.suffix(3)
-      guard let day = rest.first, let year = words.last, words.count == 5 ? day.utf8.count == 2 : day.utf8.count == 1
+      guard let day = rest.first, let year = words.last,
+        words.count == 5 ? day.utf8.count == 2 : day.utf8.count == 1
       else { return nil }
       return instant(
         weekday: words[0], among: days, day: words.count == 5 ? day : "0" + day, month: words[1],
@@ -47,7 +50,9 @@ enum HTTPDate {
   private static func instant(
     weekday: String, among weekdays: [String], day: String, month: String, year: Int?, time: String
   ) -> Int64? {
-    let clock = time.split(separator: ":", omittingEmptySubsequences: false).map { number(String($0), width: 2) }
+    let clock = time.split(separator: ":", omittingEmptySubsequences: false).map {
+      number(String($0), width: 2)
+    }
     guard let year, let day = number(day, width: 2), let month = months.firstIndex(of: month),
       let days = Timestamp.days(year: year, month: month + 1, day: day),
       weekdays[(days % 7 + 7) % 7] == weekday,

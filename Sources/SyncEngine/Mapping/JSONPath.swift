@@ -63,8 +63,7 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
         expectsPart = true
         rest.removeFirst()
       case "[":
-        let isBehindDot = expectsPart && !components.isEmpty
-        guard !isBehindDot, let (component, end) = Self.bracket(rest) else {
+        guard let (component, end) = Self.bracket(rest) else {
           fault = "the path \"\(text)\" has a bracket that holds no position, no * and no quoted key"
           break
         }
@@ -160,7 +159,9 @@ public struct JSONPath: Sendable, Hashable, ExpressibleByStringLiteral, CustomSt
     var value = root
     for (walked, component) in components.enumerated() {
       if value.isNull { return nil }
-      func wrongKind() -> Obstacle { .wrongKind(at: Self.text(Array(components[..<walked])), found: value.kind) }
+      func wrongKind() -> Obstacle {
+        .wrongKind(at: Self.text(Array(components[..<walked])), found: value.kind)
+      }
       switch component {
       case .key(let key):
         guard value.kind == .object else { throw wrongKind() }

@@ -278,6 +278,8 @@ struct MappedColumn<E: Record>: Sendable {
 
   let role: Column.Role
   let property: String?
+  /// The property that the JSON key is made of; nil where the column has a name of its own, which is the key then.
+  let keyProperty: String?
   let name: String?
   let place: Place
   let reading: Reading
@@ -293,6 +295,7 @@ struct MappedColumn<E: Record>: Sendable {
   ) {
     self.role = role
     property = propertyName(of: keyPath)
+    keyProperty = name == nil ? property : nil
     self.name = name ?? property.map(snakeCased)
     self.place = place
     self.references = references

@@ -113,7 +113,9 @@ struct NumberToken {
     let zeros = exponent + point
     guard digits.count + max(0, zeros) <= Self.decimalDigits, point <= Self.decimalDigits else { return nil }
     var text = digits.map { $0 + 0x30 } + Array(repeating: 0x30, count: digits.isEmpty ? 0 : max(0, zeros))
-    if text.count <= point { text.insert(contentsOf: Array(repeating: 0x30, count: point + 1 - text.count), at: 0) }
+    if text.count <= point {
+      text.insert(contentsOf: Array(repeating: 0x30, count: point + 1 - text.count), at: 0)
+    }
     if point > 0 { text.insert(UInt8(ascii: "."), at: text.count - point) }
     let sign = isNegative && !digits.isEmpty ? "-" : ""
     return sign + String(decoding: text, as: UTF8.self)

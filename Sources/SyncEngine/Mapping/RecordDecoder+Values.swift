@@ -2,11 +2,13 @@ import JSON
 
 /// What the loop needs of a column whose value is looked up by a path and is read by one of the plain operations.
 struct FastColumn {
-  enum Operation { case none, text, integer, real, boolean, iso8601, url, json }
+  enum Operation { case none, text, integer, real, boolean, iso8601, url, json, list }
   var operation = Operation.none
   var node = 0
   var range: ClosedRange<Int64> = .min ... .max
   var emptyIsNull = false
+  /// What the elements of a list are.
+  var scalar: JSONScalar?
 
   init(_ column: DecodingPlan.ColumnPlan) {
     guard case .node(let node) = column.source, node >= 0, column.reading.accepts == nil else { return }
@@ -19,6 +21,7 @@ struct FastColumn {
     case .timestamp(.iso8601(nil)): operation = .iso8601
     case .url: operation = .url
     case .json(.any): operation = .json
+    case .json(.array(let scalar)): (operation, self.scalar) = (.list, scalar)
     default: return
     }
     self.node = node
@@ -39,7 +42,8 @@ extension RecordDecoder {
   /// Appends the cell of a column, or says why the value does not fit.
   @inline(__always)
   func append(
-    _ tape: JSONTape, _ column: Int, _ record: Int, _ context: RecordContext, into batch: inout RowBatchBuilder
+    _ tape: JSONTape, _ column: Int, _ record: Int, _ context: RecordContext,
+    into batch: inout RowBatchBuilder
   ) -> String? {
     let plan = fast[column]
     if plan.operation != .none {
@@ -85,6 +89,9 @@ extension RecordDecoder {
     case .json:
       guard kind != .null, !(plan.emptyIsNull && kind == .string && raw.isEmpty) else { return false }
       appendJSON(tape, value, into: &batch)
+    case .list:
+      guard kind == .array, plan.scalar?.takesAll(value, tape) ?? true else { return false }
+      appendJSON(tape, value, into: &batch)
     case .none: return false
     }
     return true
@@ -106,7 +113,8 @@ extension RecordDecoder {
   }
 
   private func appendSlowly(
-    _ tape: JSONTape, _ column: Int, _ record: Int, _ context: RecordContext, into batch: inout RowBatchBuilder
+    _ tape: JSONTape, _ column: Int, _ record: Int, _ context: RecordContext,
+    into batch: inout RowBatchBuilder
   ) -> String? {
     let plan = columns[column]
     let found = locate(plan.source, tape, record, context)
@@ -135,7 +143,7 @@ extension RecordDecoder {
     if case .json(let shape) = plan.reading.operation {
       return appendJSON(found, tape, shape, column, &batch)
     }
-    guard let scalar = scalar(of: found, tape) else { return "half a surrogate pair, which no text can hold" }
+    guard let scalar = scalar(of: found, tape) else { return surrogateFault(found, tape) }
     return convert(scalar, column, &batch)
   }
 
@@ -266,7 +274,7 @@ extension RecordDecoder {
         case .node, .scalar: break
         }
         guard let scalar = scalar(of: found, tape) else {
-          return .fault("half a surrogate pair, which no text can hold")
+          return .fault(surrogateFault(found, tape))
         }
         switch scalar.kind {
         case .null: isNull = true
@@ -304,7 +312,8 @@ extension RecordDecoder {
       return nil
     }
     // A collected list, or a text out of a key, a template or a parent's row.
-    guard let scalar = scalar(of: found, tape), let document = try? JSONDocument.parse(Array(scalar.bytes)) else {
+    guard let scalar = scalar(of: found, tape), let document = try? JSONDocument.parse(Array(scalar.bytes))
+    else {
       return "it is not JSON"
     }
     return document.withTape { made in
@@ -323,6 +332,9 @@ extension RecordDecoder {
       if scalar.kind == .object || scalar.kind == .array {
         return "\(excerpt(scalar)) is \(scalar.kind.name), not a text"
       }
+      batch.append(text: scalar.bytes)
+      return nil
+    case .url where scalar.isURL:
       batch.append(text: scalar.bytes)
       return nil
     default:
@@ -353,12 +365,15 @@ extension RecordDecoder {
   }
 
   private func stored(_ scalar: Scalar, _ operation: Reading.Operation) -> Result<StoredValue, Misfit> {
-    func result<V>(_ value: V?, _ reason: String, _ stored: (V) -> StoredValue) -> Result<StoredValue, Misfit> {
+    func result<V>(_ value: V?, _ reason: String, _ stored: (V) -> StoredValue) -> Result<StoredValue, Misfit>
+    {
       value.map { .success(stored($0)) } ?? .failure(Misfit(reason: reason))
     }
     switch operation {
     case .integer(let range):
-      guard let value = scalar.integer else { return .failure(Misfit(reason: "is not an integer of 64 bits")) }
+      guard let value = scalar.integer else {
+        return .failure(Misfit(reason: "is not an integer of 64 bits"))
+      }
       return result(
         range.contains(value) ? value : nil, "is outside \(range.lowerBound)...\(range.upperBound)"
       ) { .integer($0) }
@@ -377,16 +392,18 @@ extension RecordDecoder {
     case .duration(let format):
       return result(scalar.duration(format), "is not a length of time in whole microseconds") { .integer($0) }
     case .uuid: return result(scalar.uuid, "is not a UUID") { .text(String(decoding: $0, as: UTF8.self)) }
-    case .url:
-      return result(scalar.isURL ? scalar.bytes : nil, "is not a URL") {
-        .text(String(decoding: $0, as: UTF8.self))
-      }
+    case .url: return .failure(Misfit(reason: "is not a URL"))
     case .data(let encoding): return result(scalar.data(encoding), "is not \(encoding)") { .blob($0) }
     case .json, .custom: return .failure(Misfit(reason: "is not in the record"))
     }
   }
 
   // MARK: Messages
+
+  private func surrogateFault(_ found: Found, _ tape: JSONTape) -> String {
+    guard case .node(let value) = found else { return "it cannot be read" }
+    return "half a surrogate pair, which no text can hold: \(excerpt(tape.text(value)))"
+  }
 
   private func excerpt(_ scalar: Scalar) -> String {
     scalar.kind == .string ? "\"\(excerpt(scalar.bytes))\"" : excerpt(scalar.bytes)
@@ -404,7 +421,8 @@ extension TimestampFormat {
       Timestamp.parse(scalar.bytes, zone: .utc) != nil
     {
       return zone == nil
-        ? "has no zone; declare whose time it is: .iso8601(zone: .utc)" : "is a time that the zone's clocks skip"
+        ? "has no zone; declare whose time it is: .iso8601(zone: .utc)"
+        : "is a time that the zone's clocks skip"
     }
     return "is not an instant in the declared form"
   }
@@ -433,6 +451,17 @@ extension JSONShape {
 }
 
 extension JSONScalar {
+  /// Whether all elements of a list are such scalars.
+  func takesAll(_ list: Int, _ tape: JSONTape) -> Bool {
+    var element = list + 1
+    let end = tape.next(list)
+    while element < end {
+      guard takes(element, tape) else { return false }
+      element = tape.next(element)
+    }
+    return true
+  }
+
   func takes(_ value: Int, _ tape: JSONTape) -> Bool {
     switch (self, tape.kind(value)) {
     case (.string, .string): !tape.hasLoneSurrogate(value)

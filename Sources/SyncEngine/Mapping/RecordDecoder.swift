@@ -209,7 +209,7 @@ final class RecordDecoder {
     onBad(
       BadRecord(
         page: batch.page, position: context.position + 1, key: key, column: fault.column, path: fault.path,
-        reason: fault.reason, record: redactor.withoutSecrets(tape.raw(record))))
+        reason: fault.reason, record: redactor.withoutSecrets(tape.text(record).utf8)))
   }
 
   /// Why a record does not fit.

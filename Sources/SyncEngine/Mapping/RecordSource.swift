@@ -31,7 +31,7 @@ extension RecordDecoder {
       onBad(
         BadRecord(
           page: batch.page, position: context.position + 1, key: nil, column: nil, path: nil,
-          reason: excerpt("\(error)"), record: redactor.withoutSecrets(tape.raw(record))))
+          reason: excerpt("\(error)"), record: redactor.withoutSecrets(tape.text(record).utf8)))
     }
   }
 }

@@ -38,7 +38,8 @@ extension Scalar {
 
   /// The nearest double. A whole number has to be one exactly: it would lose digits otherwise.
   var real: Double? {
-    guard isNumberOrText, kind != .string || NumberToken(bytes) != nil, let value = nearestDouble(bytes) else {
+    guard isNumberOrText, kind != .string || NumberToken(bytes) != nil, let value = nearestDouble(bytes)
+    else {
       return nil
     }
     guard abs(value) >= 0x1p53, let token = NumberToken(bytes), token.isExactInteger else { return value }

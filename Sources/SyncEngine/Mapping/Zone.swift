@@ -24,7 +24,8 @@ public struct Zone: Sendable, Hashable {
   var fault: String? {
     switch rule {
     case .fixed(let seconds):
-      abs(seconds) < 86_400 ? nil : "a zone is less than 24 hours away from UTC, and \(seconds / 3600) were given"
+      abs(seconds) < 86_400
+        ? nil : "a zone is less than 24 hours away from UTC, and \(seconds / 3600) were given"
     case .named(let name):
       ZoneDatabase.zone(name) == nil ? "the system knows no time zone \"\(name)\"" : nil
     }

@@ -53,7 +53,8 @@ struct ZoneRules: Sendable {
     var transitions: [(Int, Int)] = []
     for index in 0..<counts[3] {
       let place = times + counts[3] * 8 + index
-      guard let time = integer(times + index * 8, 8), place < bytes.count, let offset = offset(Int(bytes[place]))
+      guard let time = integer(times + index * 8, 8), place < bytes.count,
+        let offset = offset(Int(bytes[place]))
       else { return nil }
       transitions.append((time, offset))
     }

@@ -121,7 +121,9 @@ public final class Engine: Sendable {
     var leases: [any Lease] = []
     defer { for lease in leases { lease.end() } }
     do {
-      for table in plan.leasedTables { leases.append(try await store.lease(table: table, wait: options.wait)) }
+      for table in plan.leasedTables {
+        leases.append(try await store.lease(table: table, wait: options.wait))
+      }
     } catch let error as LeaseTimeout {
       throw SyncError(kind: .busy, entity: plan.name, message: error.description)
     } catch let error as StoreError {

@@ -43,12 +43,15 @@ struct EntityPlan: Sendable {
     let decoding = try DecodingPlan(entity, schema: schema)
     var owner: [(String, String)] = []
     for (mapped, column) in zip(mapping.columns, schema.columns) {
-      if mapped.paths.count == 1, let parent = mapped.paths[0].parentColumn { owner.append((column.name, parent)) }
+      if mapped.paths.count == 1, let parent = mapped.paths[0].parentColumn {
+        owner.append((column.name, parent))
+      }
     }
     let requests = try RequestTemplate(source, entity: schema.name, parentColumns: decoding.parentColumns)
 
     let parentSchema = try ParentValidator.validate(
-      source: source, deletion: E.deletion.policy, columns: requests.parentColumns, owner: owner, schema: schema)
+      source: source, deletion: E.deletion.policy, columns: requests.parentColumns, owner: owner,
+      schema: schema)
     if let parentSchema {
       let columns = requests.parentColumns.compactMap { name in parentSchema.columns.first { $0.name == name }
       }
@@ -86,7 +89,8 @@ struct EntityPlan: Sendable {
       source.api.headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "&"),
       source.paging.description,
       source.headers.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(),
-      "\(source.rows.path) \(source.rows.shape)", source.filter?.description ?? "", columns, parent?.schema.name ?? "", principal,
+      "\(source.rows.path) \(source.rows.shape)", source.filter?.description ?? "", columns,
+      parent?.schema.name ?? "", principal,
     ].joined(separator: "\n")
   }
 }

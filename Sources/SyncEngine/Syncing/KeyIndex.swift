@@ -145,7 +145,8 @@ package struct KeyBytes {
 
   package mutating func append(_ value: Double) {
     bytes.append(3)
-    withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+    // The two zeros are one value.
+    withUnsafeBytes(of: (value == 0 ? 0 : value).bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
   }
 
   package mutating func appendNull() { bytes.append(0) }

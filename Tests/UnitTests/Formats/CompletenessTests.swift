@@ -62,9 +62,7 @@ struct CompletenessTests {
         }
       }
     }
-    withKnownIssue("the product of share and rows is rounded: 0.29 × 100 < 29") {
-      #expect(refused.isEmpty, "\(refused)")
-    }
+    #expect(refused.isEmpty, "\(refused)")
   }
 
   @Test("a refusal tells the share that is declared")
@@ -78,7 +76,7 @@ struct CompletenessTests {
       let text = error?.description ?? ""
       if !text.contains("100% of the rows, and the guard allows \(percent)%") { wrong.append(text) }
     }
-    withKnownIssue("share × 100 is cut instead of rounded") { #expect(wrong.isEmpty, "\(wrong)") }
+    #expect(wrong.isEmpty, "\(wrong)")
   }
 
   @Test("an empty answer is judged by its own rule")

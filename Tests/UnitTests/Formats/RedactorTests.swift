@@ -86,13 +86,13 @@ struct RedactorTests {
 
   @Test("a secret ends before its line breaks, wherever it comes from")
   func secretValues() throws {
-    setenv("SYNCD_TEST_TOKEN", "token 1\r\n\n", 1)
-    setenv("SYNCD_TEST_BLANK", "\n", 1)
+    setenv("PROBE_TOKEN", "token 1\r\n\n", 1)
+    setenv("PROBE_BLANK", "\n", 1)
     let folder = try TemporaryFolder()
     try Data("token\n2\r\n".utf8).write(to: URL(fileURLWithPath: folder.path + "/token"))
-    #expect(try Secret.environment("SYNCD_TEST_TOKEN").resolve() == "token 1")
+    #expect(try Secret.environment("PROBE_TOKEN").resolve() == "token 1")
     #expect(try Secret.file(folder.path + "/token").resolve() == "token\n2")
-    #expect(throws: DeclarationError.self) { try Secret.environment("SYNCD_TEST_BLANK").resolve() }
+    #expect(throws: DeclarationError.self) { try Secret.environment("PROBE_BLANK").resolve() }
   }
 
   @Test("digests of RFC 1321, FIPS 180 and RFC 4231")

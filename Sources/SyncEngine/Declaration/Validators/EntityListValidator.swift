@@ -24,7 +24,9 @@ enum EntityListValidator {
     for plan in plans {
       let api = plan.source.api
       if let other = urls.updateValue(api.url, forKey: api.name), other != api.url {
-        throw DeclarationError("two APIs are named \"\(api.name)\": \(HTTPURL.withoutUser(other)) and \(HTTPURL.withoutUser(api.url))")
+        throw DeclarationError(
+          "two APIs are named \"\(api.name)\": \(HTTPURL.withoutUser(other)) and \(HTTPURL.withoutUser(api.url))"
+        )
       }
     }
   }

@@ -13,7 +13,7 @@ enum MappingValidator {
     }
     for column in mapping.columns {
       guard let fault = fault(of: column, initial: column.initial(initial), rows) else { continue }
-      throw DeclarationError("\(table): column \"\(column.name ?? "")\" \(fault)")
+      throw DeclarationError("\(table): column \"\(column.name ?? "")\"\(fault)")
     }
     if let fault = rows.fault { throw DeclarationError("\(table): \(fault)") }
     for nested in mapping.nested {
@@ -29,28 +29,28 @@ enum MappingValidator {
 
   /// What is wrong with a statement, as the end of a sentence about its column.
   private static func fault<R>(of column: MappedColumn<R>, initial: StoredValue, _ rows: Rows) -> String? {
-    if case .template(let template) = column.place, let fault = template.fault { return "cannot be read: \(fault)" }
-    if let fault = column.paths.lazy.compactMap(\.fault).first { return "cannot be read: \(fault)" }
-    if let fault = column.reading.fault { return "cannot be read: \(fault)" }
+    if case .template(let template) = column.place, let fault = template.fault { return ": \(fault)" }
+    if let fault = column.paths.lazy.compactMap(\.fault).first { return ": \(fault)" }
+    if let fault = column.reading.fault { return ": \(fault)" }
     if column.options.isSuperset(of: [.required, .nullAsDefault]) {
-      return "is .required, so it has no default for .nullAsDefault"
+      return " is .required, so it has no default for .nullAsDefault"
     }
     if column.options.contains(.nullAsDefault), initial == .null {
-      return "is .nullAsDefault, but its property has no initial value"
+      return " is .nullAsDefault, but its property has no initial value"
     }
     if column.paths.contains(where: { $0.builtin == .recordKey }), rows.shape != .byKey {
-      return "reads @key, but the records are not declared to be the values of an object (rows: .byKey)"
+      return " reads @key, but the records are not declared to be the values of an object (rows: .byKey)"
     }
     if column.paths.contains(where: { $0.builtin == .fetchedAt }), column.reading.columnType != .timestamp {
-      return "reads @fetchedAt, which is an instant, and its property is no Date"
+      return " reads @fetchedAt, which is an instant, and its property is no Date"
     }
     if case .custom = column.reading.operation, column.paths.contains(where: { $0.builtin != nil }) {
-      return "is read by a closure, which takes values of the record, and not \(column.paths[0])"
+      return " is read by a closure, which takes values of the record, and not \(column.paths[0])"
     }
     if column.paths.contains(where: \.hasWildcard) {
-      if case .template = column.place { return "collects a list in a template" }
+      if case .template = column.place { return " collects a list in a template" }
       guard case .json = column.reading.operation else {
-        return "collects a list, and its property is none: \(column.paths[0])"
+        return " collects a list, and its property is none: \(column.paths[0])"
       }
     }
     return nil

@@ -14,7 +14,8 @@ enum PathValidator {
     }
     if !(0...1).contains(source.badRecords.quarantineShare) {
       throw DeclarationError(
-        "\(entity): the share of bad records is \(source.badRecords.quarantineShare); it is a share from 0 to 1")
+        "\(entity): the share of bad records is \(source.badRecords.quarantineShare); it is a share from 0 to 1"
+      )
     }
   }
 }
