@@ -51,6 +51,36 @@ enum Journal {
           .text(reject.record),
         ])
     }
+    if !rejects.isEmpty {
+      try connection.run(
+        """
+        DELETE FROM syncd_rejects WHERE entity = ?1 AND id NOT IN
+        (SELECT id FROM syncd_rejects WHERE entity = ?1 ORDER BY id DESC LIMIT \(keptRejects))
+        """, [.text(run.entity)])
+    }
+  }
+
+  /// Rejected records of an entity that are kept; older ones go.
+  private static let keptRejects = 10_000
+
+  /// The rejected records of the given entities, the oldest first.
+  static func rejects(of entities: [String], in connection: Connection) throws -> [Reject] {
+    guard try connection.hasTable("syncd_rejects") else { return [] }
+    var found: [Reject] = []
+    let statement = try connection.prepare(
+      "SELECT run, entity, page, position, key, field, path, reason, record FROM syncd_rejects ORDER BY id")
+    func text(_ column: Int32) -> String? { statement.isNull(column) ? nil : statement.text(column) }
+    while try connection.step(statement) {
+      guard entities.contains(statement.text(1)) else { continue }
+      found.append(
+        Reject(
+          run: statement.text(0), entity: statement.text(1),
+          record: BadRecord(
+            page: Int(statement.integer(2)), position: Int(statement.integer(3)), key: text(4),
+            column: text(5),
+            path: text(6), reason: statement.text(7), record: statement.text(8))))
+    }
+    return found
   }
 
   static func lastRun(of entity: String, in connection: Connection) throws -> RunRecord? {

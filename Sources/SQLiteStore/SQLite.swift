@@ -97,7 +97,28 @@ public final class SQLite: Store {
 
   public func check(_ schema: TableSchema) async throws {
     if path != ":memory:", !Platform.exists(path) { return }
-    try await perform { connection, _ in _ = try TableDifference(of: schema, in: connection) }
+    try await perform { connection, _ in try TableDifference(of: schema, in: connection).demandFit() }
+  }
+
+  public func differences(from schema: TableSchema) async throws -> [String] {
+    if path != ":memory:", !Platform.exists(path) { return [] }
+    return try await perform { connection, _ in
+      let difference = try TableDifference(of: schema, in: connection)
+      // In a table that someone else made, what is not declared is theirs.
+      return difference.isMade ? difference.faults + difference.deviations : difference.faults
+    }
+  }
+
+  public func rebuild(_ schema: TableSchema, droppingColumns: Bool) async throws -> Rebuild? {
+    if path != ":memory:", !Platform.exists(path) { return nil }
+    return try await perform { connection, _ in
+      try TableRebuild(of: schema, droppingColumns: droppingColumns, in: connection)?.run()
+    }
+  }
+
+  public func rejects(of tables: [String]) async throws -> [Reject] {
+    if path != ":memory:", !Platform.exists(path) { return [] }
+    return try await perform { connection, _ in try Journal.rejects(of: tables, in: connection) }
   }
 
   public func commit(_ commit: Commit) async throws -> RunRecord {

@@ -15,10 +15,16 @@ struct TableDefinition {
 
   init(_ schema: TableSchema) { self.schema = schema }
 
-  var sql: String {
-    let columns = schema.columns.map { "  \(Self.column($0)),\n" }.joined()
+  var sql: String { sql(named: schema.name, adding: []) }
+
+  /// - Parameter columns: columns of a table that is there, which are taken over without being declared.
+  func sql(named name: String, adding kept: [TableDifference.Actual]) -> String {
+    let columns =
+      schema.columns.map(Self.column)
+      + kept.map { "\(quoted($0.name)) \($0.type)\($0.defaultValue.map { " DEFAULT \($0)" } ?? "")" }
+    let key = Self.names(schema.keys.map(\.name))
     return
-      "CREATE TABLE \(quoted(schema.name)) (\n\(columns)  PRIMARY KEY (\(Self.names(schema.keys.map(\.name))))\(references)\n) STRICT"
+      "CREATE TABLE \(quoted(name)) (\n\(columns.map { "  \($0),\n" }.joined())  PRIMARY KEY (\(key))\(references)\n) STRICT"
   }
 
   /// References are checked at the commit, so that rows may come in any order; what is owned goes with its owner.

@@ -11,6 +11,7 @@ struct TableWriter {
   init(_ schema: TableSchema, in connection: Connection) throws {
     (self.schema, self.connection) = (schema, connection)
     difference = try TableDifference(of: schema, in: connection)
+    try difference.demandFit()
   }
 
   /// Creates the table, or adds the columns that it lacks.

@@ -17,6 +17,11 @@ struct CheckCommand {
           line += "; none of them has a value for \(absent.map { "\"\($0)\"" }.joined(separator: ", "))"
         }
         program.console.write(line)
+        for (table, differences) in try await program.engine.differences(of: entity) {
+          program.console.write(
+            "\(entity.table): the table \"\(table)\" differs from the declaration, which '\(programName) rebuild \(entity.table)' changes: \(differences.joined(separator: "; "))"
+          )
+        }
       } catch is CancellationError {
         break
       } catch {

@@ -1,6 +1,6 @@
 /// The commands and their options, in one place: parsing and help both read it.
 enum CommandName: String, CaseIterable {
-  case once, watch, check, status, schema
+  case once, watch, check, status, rejects, schema, rebuild
 
   var summary: String {
     switch self {
@@ -8,7 +8,9 @@ enum CommandName: String, CaseIterable {
     case .watch: "sync on an interval until stopped"
     case .check: "declarations, configuration, store and one page of each source"
     case .status: "last runs, rows, age, errors"
+    case .rejects: "records that were left out as bad, and why"
     case .schema: "the SQL of the tables"
+    case .rebuild: "make the tables what the declarations ask for now"
     }
   }
 
@@ -29,6 +31,17 @@ enum CommandName: String, CaseIterable {
       "Writes nothing. Says which columns no record of the first page had a value for."
     case .status:
       "Reads the store only; no source is asked."
+    case .rejects:
+      """
+      Reads the store only. Lists what runs left out where bad records are quarantined, the oldest first; with
+      --log-format json each record is in its line, which is an export.
+      """
+    case .rebuild:
+      """
+      Changes types, keys and nullability in one transaction per table, and keeps rows, local columns, indexes and
+      triggers. Values that do not fit their new type are named, and then nothing is changed. Columns that are no
+      longer declared stay, unless --drop-columns is given. A table that this program did not make is left as it is.
+      """
     case .schema:
       "Needs no store: it prints what a first run would create."
     }
@@ -42,7 +55,9 @@ enum CommandName: String, CaseIterable {
     case .watch: [.config, .store, .interval, .wait, .logFormat, .quiet, .help]
     case .check: [.config, .store, .help]
     case .status: [.config, .store, .logFormat, .help]
+    case .rejects: [.config, .store, .logFormat, .help]
     case .schema: [.config, .store, .help]
+    case .rebuild: [.config, .store, .wait, .dropColumns, .help]
     }
   }
 }
@@ -54,6 +69,7 @@ enum CommandOption: String, CaseIterable {
   case wait = "--wait"
   case logFormat = "--log-format"
   case quiet = "--quiet"
+  case dropColumns = "--drop-columns"
   case help = "--help"
   case version = "--version"
 
@@ -64,7 +80,7 @@ enum CommandOption: String, CaseIterable {
     case .store: "LOCATION"
     case .interval, .wait: "DURATION"
     case .logFormat: "text|json"
-    case .quiet, .help, .version: nil
+    case .quiet, .dropColumns, .help, .version: nil
     }
   }
 
@@ -76,6 +92,7 @@ enum CommandOption: String, CaseIterable {
     case .wait: "how long to wait for another run of the same entity (default: 60s)"
     case .logFormat: "one line for people, or one JSON object, for each run"
     case .quiet: "no progress, and a line only for what went wrong"
+    case .dropColumns: "drop columns that are no longer declared, with what they hold"
     case .help: "this text"
     case .version: "the version"
     }

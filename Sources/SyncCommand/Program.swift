@@ -13,6 +13,7 @@ struct Program: Sendable {
   let engine: Engine
   let entities: [any Entity.Type]
   let console: Console
+  let dropsColumns: Bool
 
   /// - Throws: `UsageError`, `DeclarationError` or `StoreError`, before any request.
   init(
@@ -31,6 +32,7 @@ struct Program: Sendable {
       store: store,
       options: Engine.Options(urls: configuration.urls, rates: configuration.rates, wait: configuration.wait))
     self.console = console
+    dropsColumns = invocation[.dropColumns] != nil
 
     for name in invocation.entities where !names.contains(name) {
       throw UsageError(
@@ -49,7 +51,7 @@ struct Program: Sendable {
 
   private static func needsSecrets(_ invocation: Invocation) -> Bool {
     switch invocation.action {
-    case .command(.status), .command(.schema): false
+    case .command(.status), .command(.schema), .command(.rejects), .command(.rebuild): false
     default: true
     }
   }

@@ -8,7 +8,9 @@ struct SchemaCommand {
 
   func run() -> ExitStatus {
     for entity in program.entities {
-      do { program.console.write(try program.engine.definition(of: entity) + ";") } catch {
+      do {
+        for sql in try program.engine.definitions(of: entity) { program.console.write(sql + ";") }
+      } catch {
         program.console.complain("\(error)")
         return .usage
       }

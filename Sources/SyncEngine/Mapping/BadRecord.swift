@@ -14,6 +14,13 @@ public struct BadRecord: Sendable, Hashable, CustomStringConvertible {
   /// The record as JSON text.
   public var record: String
 
+  public init(
+    page: Int, position: Int, key: String?, column: String?, path: String?, reason: String, record: String
+  ) {
+    (self.page, self.position, self.key, self.column) = (page, position, key, column)
+    (self.path, self.reason, self.record) = (path, reason, record)
+  }
+
   public var description: String {
     var text = "page \(page), record \(position)"
     if let key { text += " (\(key))" }

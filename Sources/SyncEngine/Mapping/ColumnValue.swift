@@ -236,7 +236,7 @@ extension Array: ColumnValue where Element: ColumnValue & Codable {
       case .text: .string
       default: nil
       }
-    return Reading(.json(.array(of: Element.isNullable || Element.reading.accepts != nil ? nil : scalar)))
+    return Reading(.json(.array(of: Element.isNullable || Element.reading.member != nil ? nil : scalar)))
   }
   public var stored: StoredValue { jsonText(self) }
   public init(stored: StoredValue) throws { self = try decodedJSON(stored) }
@@ -278,10 +278,7 @@ private func enumReading<Value: ColumnValue & RawRepresentable>(_ type: Value.Ty
 where Value.RawValue: KeyValue {
   Reading(
     Value.RawValue.reading.operation,
-    accepts: { raw in
-      guard let value = try? Value.RawValue(stored: raw) else { return false }
-      return Value(rawValue: value) != nil
-    })
+    member: { raw in (try? Value.RawValue(stored: raw)).flatMap { Value(rawValue: $0)?.stored } })
 }
 
 private func enumValue<Value: ColumnValue & RawRepresentable>(_ stored: StoredValue) throws -> Value

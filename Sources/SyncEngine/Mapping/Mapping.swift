@@ -301,7 +301,7 @@ struct MappedColumn<E: Record>: Sendable {
     self.references = references
     let reading = formats.reversed().lazy.compactMap(\.reading).first ?? V.reading
     self.reading = Reading(
-      reading.operation, accepts: reading.accepts,
+      reading.operation, member: reading.member,
       substitute: formats.lazy.compactMap(\.substitute).first)
     options = formats.reduce(into: []) { $0.formUnion($1.option) }
     isNullable = V.isNullable

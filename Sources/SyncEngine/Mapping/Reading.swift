@@ -22,15 +22,17 @@ public struct Reading: Sendable {
   }
 
   let operation: Operation
-  /// Whether a value read by the operation is one of the type's; nil takes all.
-  let accepts: (@Sendable (StoredValue) -> Bool)?
-  /// What stands for a value that is not accepted; nil makes the record bad.
+  /// The type's own form of a value that the operation has read, or nil for one that is not among its values; nil
+  /// where the type has all values.
+  let member: (@Sendable (StoredValue) -> StoredValue?)?
+  /// What stands for a value that is none of the type's; nil makes the record bad.
   let substitute: StoredValue?
 
   init(
-    _ operation: Operation, accepts: (@Sendable (StoredValue) -> Bool)? = nil, substitute: StoredValue? = nil
+    _ operation: Operation, member: (@Sendable (StoredValue) -> StoredValue?)? = nil,
+    substitute: StoredValue? = nil
   ) {
-    (self.operation, self.accepts, self.substitute) = (operation, accepts, substitute)
+    (self.operation, self.member, self.substitute) = (operation, member, substitute)
   }
 
   var columnType: ColumnType {

@@ -11,7 +11,7 @@ struct FastColumn {
   var scalar: JSONScalar?
 
   init(_ column: DecodingPlan.ColumnPlan) {
-    guard case .node(let node) = column.source, node >= 0, column.reading.accepts == nil else { return }
+    guard case .node(let node) = column.source, node >= 0, column.reading.member == nil else { return }
     emptyIsNull = column.options.contains(.emptyAsNull)
     switch column.reading.operation {
     case .text: operation = .text
@@ -326,15 +326,21 @@ extension RecordDecoder {
   /// Appends the cell of a value that is not null, or says why it does not fit.
   private func convert(_ scalar: Scalar, _ column: Int, _ batch: inout RowBatchBuilder) -> String? {
     let reading = columns[column].reading
+    // An enumeration has few values: each is looked up once.
+    let isText = reading.member != nil && scalar.kind == .string
+    if isText, let known = members[column][Array(scalar.bytes)] {
+      batch.append(stored: known)
+      return nil
+    }
     let value: StoredValue
     switch reading.operation {
-    case .text where reading.accepts == nil:
+    case .text where reading.member == nil:
       if scalar.kind == .object || scalar.kind == .array {
         return "\(excerpt(scalar)) is \(scalar.kind.name), not a text"
       }
       batch.append(text: scalar.bytes)
       return nil
-    case .url where scalar.isURL:
+    case .url where reading.member == nil && scalar.isURL:
       batch.append(text: scalar.bytes)
       return nil
     default:
@@ -343,20 +349,16 @@ extension RecordDecoder {
       case .failure(let fault): return "\(excerpt(scalar)) \(fault.reason)"
       }
     }
-    guard let accepts = reading.accepts, !accepted[column].contains(value) else {
+    guard let member = reading.member else {
       batch.append(stored: value)
       return nil
     }
-    guard accepts(value) else {
-      guard let substitute = reading.substitute else {
-        return "\(excerpt(scalar)) is not one of the declared cases"
-      }
-      batch.append(stored: substitute)
-      return nil
+    guard let made = member(value) ?? reading.substitute else {
+      return "\(excerpt(scalar)) is not one of the declared cases"
     }
-    // An enumeration has few values; a type that takes very many is asked each time.
-    if accepted[column].count < 256 { accepted[column].insert(value) }
-    batch.append(stored: value)
+    // A type that takes very many texts is asked each time.
+    if isText, members[column].count < 256 { members[column][Array(scalar.bytes)] = made }
+    batch.append(stored: made)
     return nil
   }
 
@@ -392,7 +394,10 @@ extension RecordDecoder {
     case .duration(let format):
       return result(scalar.duration(format), "is not a length of time in whole microseconds") { .integer($0) }
     case .uuid: return result(scalar.uuid, "is not a UUID") { .text(String(decoding: $0, as: UTF8.self)) }
-    case .url: return .failure(Misfit(reason: "is not a URL"))
+    case .url:
+      return result(scalar.isURL ? scalar.bytes : nil, "is not a URL") {
+        .text(String(decoding: $0, as: UTF8.self))
+      }
     case .data(let encoding): return result(scalar.data(encoding), "is not \(encoding)") { .blob($0) }
     case .json, .custom: return .failure(Misfit(reason: "is not in the record"))
     }

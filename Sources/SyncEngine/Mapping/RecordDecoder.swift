@@ -55,8 +55,8 @@ final class RecordDecoder {
 
   let fast: UnsafeMutablePointer<FastColumn>
 
-  /// Values already known to be accepted by the column's type.
-  var accepted: [Set<StoredValue>]
+  /// Texts that are known to be values of the column's type, with its form of them; they compare as bytes.
+  var members: [[[UInt8]: StoredValue]]
   /// Whether any record of the run had a value for the column.
   let present: UnsafeMutablePointer<Bool>
   /// Memory for a text that does not stand in the document as it is meant.
@@ -95,7 +95,7 @@ final class RecordDecoder {
           key: UnsafeBufferPointer(start: UnsafePointer(keys) + node.key.lowerBound, count: node.key.count),
           children: place(node.children), index: index, isOnKeyPath: node.isOnKeyPath))
     }
-    accepted = Array(repeating: [], count: plan.columns.count)
+    members = Array(repeating: [:], count: plan.columns.count)
     present = .allocate(capacity: plan.columns.count)
     present.initialize(repeating: false, count: plan.columns.count)
     fast = .allocate(capacity: plan.columns.count)

@@ -71,9 +71,61 @@ public final class Engine: Sendable {
     return ordered
   }
 
-  /// The statements that create the entity's table.
-  public func definition(of entity: any Entity.Type) throws -> String {
-    store.definition(of: try TableSchema.erased(entity))
+  /// The statements that create the entity's tables, those of nested records among them.
+  public func definitions(of entity: any Entity.Type) throws -> [String] {
+    try EntityPlan.erased(entity, urls: options.urls).tables.map { store.definition(of: $0) }
+  }
+
+  /// How the entity's tables differ from its declaration; empty where they are not there yet.
+  public func differences(of entity: any Entity.Type) async throws -> [(table: String, differences: [String])]
+  {
+    var found: [(String, [String])] = []
+    for schema in try EntityPlan.erased(entity, urls: options.urls).tables {
+      let differences = try await store.differences(from: schema)
+      if !differences.isEmpty { found.append((schema.name, differences)) }
+    }
+    return found
+  }
+
+  /// Makes the entity's tables what its declaration asks for, as ``Store/rebuild(_:droppingColumns:)`` does, while no
+  /// run works on them.
+  public func rebuild(
+    _ entity: any Entity.Type, droppingColumns: Bool = false
+  ) async throws -> [(table: String, rebuild: Rebuild)] {
+    let plan = try EntityPlan.erased(entity, urls: options.urls)
+    let leases = try await lease(plan)
+    defer { for lease in leases { lease.end() } }
+    var done: [(String, Rebuild)] = []
+    for schema in plan.tables {
+      do {
+        if let rebuild = try await store.rebuild(schema, droppingColumns: droppingColumns) {
+          done.append((schema.name, rebuild))
+        }
+      } catch let error as StoreError {
+        throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact(error.description))
+      }
+    }
+    return done
+  }
+
+  /// The right to run on the entity's tables.
+  private func lease(_ plan: EntityPlan) async throws -> [any Lease] {
+    var leases: [any Lease] = []
+    do {
+      for table in plan.leasedTables {
+        leases.append(try await store.lease(table: table, wait: options.wait))
+      }
+      return leases
+    } catch {
+      for lease in leases { lease.end() }
+      switch error {
+      case let error as LeaseTimeout:
+        throw SyncError(kind: .busy, entity: plan.name, message: error.description)
+      case let error as StoreError:
+        throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact(error.description))
+      default: throw error
+      }
+    }
   }
 
   private func prepared(_ entity: any Entity.Type) throws -> Prepared {
@@ -118,17 +170,8 @@ public final class Engine: Sendable {
     let clock = ContinuousClock.now
     var run = RunRecord(
       run: Self.newRunID(), entity: plan.name, started: Timestamp.now, finished: 0, outcome: .failed)
-    var leases: [any Lease] = []
+    let leases = try await lease(plan)
     defer { for lease in leases { lease.end() } }
-    do {
-      for table in plan.leasedTables {
-        leases.append(try await store.lease(table: table, wait: options.wait))
-      }
-    } catch let error as LeaseTimeout {
-      throw SyncError(kind: .busy, entity: plan.name, message: error.description)
-    } catch let error as StoreError {
-      throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact(error.description))
-    }
     do {
       let (record, absent) = try await perform(prepared, &run, onProgress)
       return SyncReport(record: record, duration: clock.duration(to: .now), absentColumns: absent)

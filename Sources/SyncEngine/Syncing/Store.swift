@@ -22,6 +22,21 @@ public protocol Store: Sendable {
   /// - Throws: ``StoreError`` with the difference.
   func check(_ schema: TableSchema) async throws
 
+  /// How the table that is there differs from the schema, be it that the rows can live with it; a table that is not
+  /// there does not differ.
+  func differences(from schema: TableSchema) async throws -> [String]
+
+  /// Makes a table that the engine created what the schema asks for, in one transaction. Its rows, its local columns,
+  /// indexes and triggers stay.
+  ///
+  /// - Parameter droppingColumns: whether columns that are no longer declared go, with what they hold.
+  /// - Returns: what was changed; nil where nothing differs.
+  /// - Throws: ``StoreError`` for a table that someone else made, and for values that do not fit their new type.
+  func rebuild(_ schema: TableSchema, droppingColumns: Bool) async throws -> Rebuild?
+
+  /// The records that runs left out as bad, the oldest first.
+  func rejects(of tables: [String]) async throws -> [Reject]
+
   /// Rows in the scope whose keys were not seen, and all rows in it. Reads only.
   func countUnseen(
     _ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema
@@ -72,6 +87,23 @@ public struct LeaseTimeout: Error, Sendable, CustomStringConvertible {
   public init(table: String, wait: Duration) {
     let time = wait < .seconds(1) ? "\(wait.milliseconds) ms" : "\(wait.components.seconds) s"
     description = "another run has held the table \"\(table)\" for longer than \(time)"
+  }
+}
+
+/// What a rebuild changed.
+public struct Rebuild: Sendable, Hashable {
+  public var changes: [String]
+  public var rows: Int
+  public init(changes: [String], rows: Int) { (self.changes, self.rows) = (changes, rows) }
+}
+
+/// A record that a run left out as bad.
+public struct Reject: Sendable, Hashable {
+  public var run: String
+  public var entity: String
+  public var record: BadRecord
+  public init(run: String, entity: String, record: BadRecord) {
+    (self.run, self.entity, self.record) = (run, entity, record)
   }
 }
 
