@@ -93,7 +93,9 @@ struct Target {
     let decoder = RecordDecoder(plan)
     var bad: [[BadRecord]] = [[], []]
     let batches = (0..<2).map { pass in
-      decoder.decode(records, shape: rows.shape, page: 1, parent: parent) { bad[pass].append($0) }
+      decoder.decode(
+        records, of: RecordSource(rows: rows), page: 1, context: RecordContext(parent: parent)
+      ) { bad[pass].append($0) }.batch
     }
     let batch = batches[0]
     require(bad[0] == bad[1], "other bad records the second time", body)
@@ -143,9 +145,10 @@ struct Target {
       }
     case .real:
       require(column.type == .real && cell.real.isFinite, "\(cell.real) in \(column.name)", body)
+    case .blob: require(column.type == .blob, "a blob in \(column.name)", body)
     case .text:
       let text = batch.text(cell)
-      require(column.type == .text || column.type == .json, "a text in \(column.name)", body)
+      require([.text, .json, .decimal, .day, .uuid].contains(column.type), "a text in \(column.name)", body)
       require(String(validating: text, as: UTF8.self) != nil, "\(column.name) is not UTF-8", body)
       if column.type == .json { examine(json: Array(text), column, body) }
     }

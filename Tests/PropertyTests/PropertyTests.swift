@@ -65,9 +65,9 @@ struct PropertyTests {
       return results.add("\(list.errorMember == nil ? 0 : 1) . .")
     }
     var bad: [BadRecord] = []
-    let batch = decoder.decode(records, shape: mapping.rows.shape, page: 1, parent: mapping.parent) {
-      bad.append($0)
-    }
+    let batch = decoder.decode(
+      records, of: RecordSource(rows: mapping.rows), page: 1, context: RecordContext(parent: mapping.parent)
+    ) { bad.append($0) }.batch
     results.add(batch, bad: bad, hasError: list.errorMember != nil)
   }
 }

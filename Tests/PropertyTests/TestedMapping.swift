@@ -2,7 +2,7 @@
 
 /// A random mapping: as the engine's plan, as the oracle's description, and as the tree that documents grow from.
 struct TestedMapping: Sendable {
-  private(set) var plan = DecodingPlan()
+  private(set) var plan = DecodingPlan(table: "wide")
   private(set) var rows: Rows
   private(set) var rowsPath: [Step] = []
   /// The values of ``DecodingPlan/parentColumns``.
@@ -110,17 +110,17 @@ struct TestedMapping: Sendable {
     let isText = type.name == "text"
     if type.name != "json" {
       if shape == .byKey, random.chance(isText ? 60 : isKey ? 10 : 2) {
-        return (.path(.key("@key")), #"["recordKey", null]"#)
+        return (.paths(["@key"]), #"["recordKey", null]"#)
       }
       if random.chance(5) {
         let column = Self.parentColumn(&random, for: type)
-        return (.path(JSONPath(parsing: "@parent.\(column)")), #"["parent", "\#(column)"]"#)
+        return (.paths([JSONPath(parsing: "@parent.\(column)")]), #"["parent", "\#(column)"]"#)
       }
       if !isKey, random.chance(isText ? 30 : 2) { return template(&random) }
     }
     let path = Self.path(&random, atMost: isKey ? 2 : 3)
     tree.add(path[...], type)
-    return (.path(Self.jsonPath(path)), #"["path", \#(Self.text(path))]"#)
+    return (.paths([Self.jsonPath(path)]), #"["path", \#(Self.text(path))]"#)
   }
 
   private mutating func template(_ random: inout DocumentWriter) -> (MappedColumn<Wide>.Place, String) {

@@ -23,9 +23,9 @@ struct PathBytesTests {
       "[{\"id\":1,\"e\u{301}\":{\"v\":\"two\"},\"\u{E9}\":{\"v\":\"one\"}},{\"id\":2,\"\u{E9}\":{\"v\":\"x\"}}]"
     let records = try JSONDocument.parse(Array(body.utf8)).root
     let plan = try EntityPlan(Accents.self, urls: [:]).decoding
-    let batch = RecordDecoder(plan).decode(records, shape: .list, page: 1, parent: []) {
-      Issue.record("\($0)")
-    }
+    let batch = RecordDecoder(plan).decode(
+      records, of: RecordSource(rows: .list(.root)), page: 1, context: RecordContext()
+    ) { Issue.record("\($0)") }.batch
     #expect(batch.value(row: 0, column: 1) == .text("one"))
     #expect(batch.value(row: 0, column: 2) == .text("two"))
     #expect(batch.value(row: 1, column: 1) == .text("x"))

@@ -112,6 +112,9 @@ extension Reference {
 }
 
 extension Record {
+  /// The records whose keys columns of this one hold.
+  static var references: [any Record.Type] { mapping.columns.compactMap(\.references) }
+
   /// Names and types of the key columns, without looking at anything else: two records may refer to each other.
   fileprivate static var keyColumns: [(name: String, type: ColumnType)] {
     mapping.columns.filter { $0.role == .key }.map { ($0.name ?? "", $0.reading.columnType) }

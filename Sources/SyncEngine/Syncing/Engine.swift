@@ -56,15 +56,15 @@ public final class Engine: Sendable {
     for entity in running ?? entities { _ = try prepared(entity) }
   }
 
-  /// The entities in an order in which parents come before their children.
+  /// The entities in an order in which parents come before their children, and what is referred to before what refers.
   public static func parentsFirst(_ entities: [any Entity.Type]) -> [any Entity.Type] {
     var ordered: [any Entity.Type] = []
     var visited: Set<ObjectIdentifier> = []
     func visit(_ entity: any Entity.Type) {
       guard visited.insert(ObjectIdentifier(entity)).inserted else { return }
-      if let parent = entity.source.parents?.entity, entities.contains(where: { $0 == parent }) {
-        visit(parent)
-      }
+      let parents = entity.source.parents.map { [ObjectIdentifier($0.entity)] } ?? []
+      let first = Set(parents + entity.references.map { ObjectIdentifier($0) })
+      for other in entities where first.contains(ObjectIdentifier(other)) { visit(other) }
       ordered.append(entity)
     }
     for entity in entities { visit(entity) }

@@ -64,7 +64,7 @@ struct EntityPlan: Sendable {
     (name, self.schema, self.decoding, self.source) = (schema.name, schema, decoding, source)
     (self.requests, deletion) = (requests, E.deletion.policy)
     var referenced: [TableSchema] = []
-    for record in mapping.columns.compactMap(\.references) where record != entity {
+    for record in E.references where record != entity {
       referenced.append(try TableSchema.erased(record))
     }
     self.referenced = referenced
