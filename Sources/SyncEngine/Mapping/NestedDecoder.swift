@@ -69,10 +69,7 @@ final class NestedDecoder {
     guard plan.rows.fits(kind) else { return fault("\(plan.rows.expectation), but it is \(kind.name)") }
     lists.append(row)
     var inner = RecordContext(fetchedAt: context.fetchedAt)
-    inner.parent = plan.parents.map { batch.value($0) ?? .null }
-    for (position, parent) in plan.parents.enumerated() {
-      inner.parent[position] = inner.parent[position].handedOn(as: owner.columns[parent].reading.columnType)
-    }
+    inner.parent = plan.parents.map { batch.value($0)?.handedOn(as: owner.columns[$0].reading.columnType) }
     let outer = (owner.document, decoder.document)
     decoder.document = outer.0
     defer { decoder.document = outer.1 }
@@ -97,8 +94,18 @@ final class NestedDecoder {
     }
     return RecordDecoder.Fault(
       column: [plan.plan.table, fault.column].compactMap { $0 }.joined(separator: "."),
-      path: "\(plan.rows.path)[\(context.position)]" + (fault.path.map { ".\($0)" } ?? ""),
+      path: "\(plan.rows.path)\(place(tape, context))"
+        + (fault.path.map { $0.isEmpty || $0.hasPrefix("[") ? $0 : ".\($0)" } ?? ""),
       reason: fault.reason)
+  }
+
+  /// Which of the records it is, as paths say it.
+  private func place(_ tape: JSONTape, _ context: RecordContext) -> String {
+    switch plan.rows.shape {
+    case .object: ""
+    case .byKey: "['\(decoder.excerpt(tape.raw(context.key)))']"
+    case .list, .listOrObject: "[\(context.position)]"
+    }
   }
 
   private func fault(_ reason: String) -> RecordDecoder.Fault {

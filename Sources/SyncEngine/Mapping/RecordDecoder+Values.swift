@@ -213,7 +213,7 @@ extension RecordDecoder {
     case .recordKey: return context.key < 0 ? .missing : .node(context.key)
     case .position: return .scalar(scalar(.integer(Int64(context.position))))
     case .fetchedAt: return .scalar(scalar(.text(Timestamp.text(context.fetchedAt))))
-    case .parent(let position): return .scalar(scalar(context.parent[position]))
+    case .parent(let position): return context.parent[position].map { .scalar(scalar($0)) } ?? .missing
     }
   }
 

@@ -8,8 +8,9 @@ struct RecordContext {
   var position = 0
   /// When the page was received, in milliseconds since 1970.
   var fetchedAt: Int64 = 0
-  /// The values of ``DecodingPlan/parentColumns`` in the parent's row.
-  var parent: [StoredValue] = []
+  /// The values of ``DecodingPlan/parentColumns`` in the parent's row; nil where a record that is the parent does not
+  /// have it.
+  var parent: [StoredValue?] = []
 }
 
 /// The rows of a page: the entity's own, and those of the records nested in them.
