@@ -16,6 +16,8 @@ struct CommitWriter {
       for schema in commit.referenced { try TableWriter(schema, in: connection).createIfAbsent() }
       let main = try TableWriter(commit.rows.schema, in: connection)
       try main.createIfAbsent()
+      // All tables before any row: a row may refer to a table that is written later.
+      for nested in commit.nested { try TableWriter(nested.rows.schema, in: connection).createIfAbsent() }
       var run = commit.run
 
       // References are checked at the commit: rows may come in any order.
@@ -44,7 +46,7 @@ struct CommitWriter {
       return run
     } explainingConstraint: { connection in
       try ReferenceViolations(
-        of: [commit.rows.schema] + commit.nested.map(\.rows.schema), in: connection
+        of: [commit.rows.schema] + commit.nested.map(\.rows.schema), andToThem: true, in: connection
       ).conflict
     }
   }
@@ -101,19 +103,28 @@ struct ReferenceViolations {
   /// Nil where all references hold.
   let conflict: RowConflict?
 
-  init(of schemas: [TableSchema], in connection: Connection) throws {
+  /// - Parameter andToThem: whether rows of other tables that refer to these are looked at too.
+  init(of schemas: [TableSchema], andToThem: Bool = false, in connection: Connection) throws {
+    var tables = schemas.map { (name: $0.name, keys: $0.keys.map(\.name)) }
+    if andToThem { tables += try Self.tables(referringTo: tables.map(\.name), in: connection) }
     var named: [String] = []
     var count = 0
-    for schema in schemas {
-      let statement = try connection.prepare("PRAGMA foreign_key_check(\(quoted(schema.name)))")
+    for (table, keys) in tables {
+      let statement = try connection.prepare("PRAGMA foreign_key_check(\(quoted(table)))")
       while try connection.step(statement) {
         count += 1
         guard named.count < 10 else { continue }
-        let key = schema.keys.map { "'\($0.name) ' || \(quoted($0.name))" }.joined(separator: " || ', ' || ")
-        let row = try connection.text(
-          "SELECT \(key) FROM \(quoted(schema.name)) WHERE rowid = ?1", .integer(statement.integer(1)))
+        var row: String?
+        // A table without row numbers does not say which row it is.
+        if !keys.isEmpty, !statement.isNull(1) {
+          let key = keys.map { "\(delimited("\($0) ", by: "'")) || \(quoted($0))" }.joined(
+            separator: " || ', ' || ")
+          row = try connection.text(
+            "SELECT \(key) FROM \(quoted(table)) WHERE rowid = ?1", .integer(statement.integer(1)))
+        }
         named.append(
-          "\n  \(schema.name) \(row ?? ""): there is no row of \(statement.text(2)) that it refers to")
+          "\n  \(table)\(row.map { " \($0)" } ?? ""): there is no row of \(statement.text(2)) that it refers to"
+        )
       }
     }
     guard count > 0 else {
@@ -124,5 +135,24 @@ struct ReferenceViolations {
     conflict = RowConflict(
       "\(count) \(count == 1 ? "row refers" : "rows refer") to what is not there, nothing was written:\(named.joined())\(more)"
     )
+  }
+
+  /// Other tables that refer to these, with their key columns.
+  private static func tables(
+    referringTo names: [String], in connection: Connection
+  ) throws -> [(name: String, keys: [String])] {
+    let own = Set(names.map { $0.lowercased() })
+    let statement = try connection.prepare(
+      """
+      SELECT t.name, lower(f."table"), (SELECT group_concat(name, char(0)) FROM pragma_table_info(t.name) WHERE pk > 0)
+      FROM sqlite_schema t, pragma_foreign_key_list(t.name) f WHERE t.type = 'table'
+      """)
+    var found: [String: [String]] = [:]
+    while try connection.step(statement) {
+      guard own.contains(statement.text(1)), !own.contains(statement.text(0).lowercased()) else { continue }
+      found[statement.text(0)] =
+        statement.isNull(2) ? [] : statement.text(2).split(separator: "\0").map(String.init)
+    }
+    return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 }

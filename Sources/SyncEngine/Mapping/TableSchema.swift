@@ -112,8 +112,15 @@ extension Reference {
 }
 
 extension Record {
-  /// The records whose keys columns of this one hold.
-  static var references: [any Record.Type] { mapping.columns.compactMap(\.references) }
+  /// The records whose keys columns of this one hold, or of records in it.
+  static var references: [any Record.Type] { references(within: []) }
+
+  /// - Parameter owners: the records that this one is nested in; nothing else stops at those that hold themselves.
+  private static func references(within owners: [ObjectIdentifier]) -> [any Record.Type] {
+    guard !owners.contains(ObjectIdentifier(Self.self)) else { return [] }
+    return mapping.columns.compactMap(\.references)
+      + mapping.nested.flatMap { $0.record.references(within: owners + [ObjectIdentifier(Self.self)]) }
+  }
 
   /// Names and types of the key columns, without looking at anything else: two records may refer to each other.
   fileprivate static var keyColumns: [(name: String, type: ColumnType)] {

@@ -64,7 +64,9 @@ struct EntityPlan: Sendable {
     (name, self.schema, self.decoding, self.source) = (schema.name, schema, decoding, source)
     (self.requests, deletion) = (requests, E.deletion.policy)
     var referenced: [TableSchema] = []
-    for record in E.references where record != entity {
+    // Tables of nested records are made with the entity's own, and may have owners.
+    let own = Set(([schema] + decoding.allNested.map(\.schema)).map(\.name))
+    for record in E.references where !own.contains(record.table) {
       referenced.append(try TableSchema.erased(record))
     }
     self.referenced = referenced
