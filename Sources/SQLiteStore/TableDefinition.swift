@@ -21,7 +21,7 @@ struct TableDefinition {
   func sql(named name: String, adding kept: [TableDifference.Actual]) -> String {
     let columns =
       schema.columns.map(Self.column)
-      + kept.map { "\(quoted($0.name)) \($0.type)\($0.defaultValue.map { " DEFAULT \($0)" } ?? "")" }
+      + kept.map { "\(quoted($0.name)) \($0.type)\($0.defaultValue.map { " DEFAULT (\($0))" } ?? "")" }
     let key = Self.names(schema.keys.map(\.name))
     return
       "CREATE TABLE \(quoted(name)) (\n\(columns.map { "  \($0),\n" }.joined())  PRIMARY KEY (\(key))\(references)\n) STRICT"
@@ -62,6 +62,9 @@ struct TableDefinition {
     case (.real(let value), _):
       // Infinity has no literal of its own; 9e999 is read as it (sqlite.org/floatingpoint.html).
       value.isFinite ? String(value) : value < 0 ? "-9e999" : "9e999"
+    // SQL ends at a NUL.
+    case (.text(let text), _) where text.utf8.contains(0):
+      "(CAST(x'\(DataEncoding.hex.string(Array(text.utf8)))' AS TEXT))"
     case (.text(let text), _): delimited(text, by: "'")
     case (.blob(let bytes), _): "x'\(DataEncoding.hex.string(bytes))'"
     case (.null, _): "NULL"
