@@ -15,7 +15,11 @@ public struct RecordFilter: Sendable {
   public static func value(_ path: JSONPath, in values: String...) -> RecordFilter {
     RecordFilter(
       passes: { record in
-        guard let value = try path.value(in: record), let text = value.scalarText else { return false }
+        let found: JSONValue?
+        do { found = try path.value(in: record) } catch JSONPath.Obstacle.wrongKind(at: "", let kind) {
+          throw NoObject(kind: kind)
+        }
+        guard let text = found?.scalarText else { return false }
         return values.contains { $0.utf8.elementsEqual(text.utf8) }
       }, description: "\(path) in \(values)", paths: [path])
   }
@@ -28,6 +32,11 @@ public struct RecordFilter: Sendable {
     _ name: String, _ passes: @escaping @Sendable (JSONValue) throws -> Bool
   ) -> RecordFilter {
     RecordFilter(passes: passes, description: name, paths: [])
+  }
+
+  private struct NoObject: Error, CustomStringConvertible {
+    let kind: JSONKind
+    var description: String { "the record is \(kind.name), not an object" }
   }
 }
 
@@ -51,7 +60,11 @@ public struct Preparation: Sendable {
   /// The record with its new members, as JSON text.
   func prepared(_ record: JSONValue) throws -> [UInt8] {
     let new = try members(record)
-    var parts = record.members.filter { new[$0.key] == nil }.map { "\(quotedJSON($0.key)):\($0.value.text)" }
+    // Members are told apart by their keys' bytes, not as Swift compares strings.
+    let replaced = Set(new.keys.map { Array($0.utf8) })
+    var parts = record.members.filter { !replaced.contains(Array($0.key.utf8)) }.map {
+      "\(quotedJSON($0.key)):\($0.value.text)"
+    }
     parts += new.sorted { $0.key < $1.key }.map { "\(quotedJSON($0.key)):\($0.value.json)" }
     return Array("{\(parts.joined(separator: ","))}".utf8)
   }

@@ -23,10 +23,16 @@ extension RecordDecoder {
       guard let prepare = source.prepare, value.kind == .object else {
         return decodeRecord(tape, record, context, into: &batch, onBad: onBad)
       }
-      let prepared = try JSONDocument.parse(try prepare.prepared(value))
+      var (bytes, position, context) = (try prepare.prepared(value), 0, context)
+      if context.key >= 0 {
+        // The record's key stands in front of it again.
+        bytes = Array("{\(tape.text(context.key)):".utf8) + bytes + [UInt8(ascii: "}")]
+        (context.key, position) = (1, 2)
+      }
+      let prepared = try JSONDocument.parse(bytes)
       self.document = prepared
       defer { self.document = document }
-      prepared.withTape { decodeRecord($0, 0, context, into: &batch, onBad: onBad) }
+      prepared.withTape { decodeRecord($0, position, context, into: &batch, onBad: onBad) }
     } catch {
       onBad(
         BadRecord(
