@@ -19,6 +19,15 @@ enum EntityListValidator {
           "\(plan.name): its parent \"\(parent.schema.name)\" is not in the program's list of entities")
       }
     }
+    var owners: [String: String] = [:]
+    for schema in plans.flatMap(\.tables) {
+      guard let owner = schema.references.first(where: \.isOwner)?.table else { continue }
+      if let other = owners.updateValue(owner, forKey: schema.name.lowercased()), other != owner {
+        throw DeclarationError(
+          "the table \"\(schema.name)\" belongs to rows of \"\(other)\" and of \"\(owner)\"; children of two kinds of rows need two tables"
+        )
+      }
+    }
     // The same name is the same API: its limits and its configured URL hold for all of its entities.
     var urls: [String: String] = [:]
     for plan in plans {

@@ -11,6 +11,19 @@ enum MappingValidator {
     if owners.contains(where: { $0 == record }) {
       throw DeclarationError("\(table): its records hold records of the same type, without an end")
     }
+    if owners.contains(where: { $0.table.lowercased() == table.lowercased() }) {
+      throw DeclarationError("\(table): a record and one in it have the same table")
+    }
+    for (index, nested) in mapping.nested.enumerated() {
+      let twins = mapping.nested[..<index].filter {
+        $0.record.table.lowercased() == nested.record.table.lowercased()
+      }
+      if twins.contains(where: { nested.isOwned || $0.isOwned }) {
+        throw DeclarationError(
+          "\(table): two statements fill the table \"\(nested.record.table)\", and children replace what stands there"
+        )
+      }
+    }
     for column in mapping.columns {
       guard let fault = fault(of: column, initial: column.initial(initial), rows) else { continue }
       throw DeclarationError("\(table): column \"\(column.name ?? "")\"\(fault)")
@@ -64,7 +77,7 @@ extension Rows {
     if let builtin = path.components.first(where: { if case .builtin = $0 { true } else { false } }) {
       return "the records cannot be at \(JSONPath(components: [builtin]))"
     }
-    if path.hasWildcard, shape == .byKey || shape == .listOrObject {
+    if path.hasWildcard, shape != .list {
       return "behind a wildcard each value is one record: \"\(path)\""
     }
     return nil
