@@ -124,7 +124,11 @@ enum Journal {
   }
 
   static func isMade(_ table: String, in connection: Connection) throws -> Bool {
-    try state(of: table, in: connection)["table"] == "made"
+    guard try connection.hasTable("syncd_state") else { return false }
+    // The names of tables do not tell case apart.
+    return try connection.integer(
+      "SELECT 1 FROM syncd_state WHERE entity = ?1 COLLATE NOCASE AND name = 'table' AND value = 'made'",
+      .text(table)) != nil
   }
 
   static func installationKey(in connection: Connection) throws -> String {

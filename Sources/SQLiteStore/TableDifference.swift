@@ -88,6 +88,13 @@ struct TableDifference {
         deviations.append("the column \"\(column.name)\" is not declared")
       }
     }
+    if isMade {
+      let (wanted, found) = (
+        Set(schema.references.map(Self.text)), try Self.references(of: schema, in: connection)
+      )
+      deviations += wanted.subtracting(found).sorted().map { "the reference of \($0) is missing" }
+      deviations += found.subtracting(wanted).sorted().map { "the reference of \($0) is not declared" }
+    }
     if faults.isEmpty, try !Self.isUnique(schema, in: connection) {
       faults.append(
         "no primary key or unique index covers exactly \(schema.keys.map(\.name).joined(separator: ", "))")
@@ -161,6 +168,27 @@ struct TableDifference {
     if type.contains("REAL") || type.contains("FLOA") || type.contains("DOUB") { return .exact(["REAL"]) }
     // NUMERIC turns text that looks like a number into one, so only numbers are safe in it.
     return .exact(["INTEGER", "REAL"])
+  }
+
+  private static func text(_ reference: Reference) -> String {
+    "\(reference.columns.joined(separator: ", ")) to \(reference.table)".lowercased()
+  }
+
+  /// The references that the table itself has, of columns that are declared.
+  private static func references(of schema: TableSchema, in connection: Connection) throws -> Set<String> {
+    let statement = try connection.prepare(
+      "SELECT id, lower(\"from\"), lower(\"table\") FROM pragma_foreign_key_list(?1) ORDER BY id, seq")
+    try statement.bind([.text(schema.name)])
+    var found: [Int64: (columns: [String], table: String)] = [:]
+    while try connection.step(statement) {
+      let table = statement.text(2)
+      found[statement.integer(0), default: ([], table)].columns.append(statement.text(1))
+    }
+    let declared = Set(schema.columns.map { $0.name.lowercased() })
+    return Set(
+      found.values.filter { declared.isSuperset(of: $0.columns) }.map {
+        "\($0.columns.joined(separator: ", ")) to \($0.table)"
+      })
   }
 
   /// Whether the key columns are those of the primary key or of a unique index without condition.

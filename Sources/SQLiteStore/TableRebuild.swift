@@ -108,18 +108,21 @@ struct TableRebuild {
         let survives: String
         switch type {
         case "TEXT":
+          // SQLite writes a real with 15 digits, which are not always all.
           survives =
             column.type == .text || column.type == .decimal
-            ? "typeof(\(old)) <> 'blob'" : "typeof(\(old)) = 'text'"
+            ? "typeof(\(old)) IN ('text', 'integer') OR CAST(CAST(\(old) AS TEXT) AS REAL) = \(old) AND typeof(\(old)) = 'real'"
+            : "typeof(\(old)) = 'text'"
         case "INTEGER":
           survives =
             "CAST(CAST(\(old) AS INTEGER) AS TEXT) = CAST(\(old) AS TEXT) OR CAST(\(old) AS INTEGER) = \(old) AND typeof(\(old)) = 'real'"
         case "REAL":
-          survives = "typeof(\(old)) IN ('real', 'integer') OR CAST(CAST(\(old) AS REAL) AS TEXT) = \(old)"
+          survives =
+            "typeof(\(old)) <> 'text' AND CAST(\(old) AS REAL) = \(old) OR CAST(CAST(\(old) AS REAL) AS TEXT) = \(old)"
         default: survives = "typeof(\(old)) = 'blob'"
         }
         let statement = try connection.prepare(
-          "SELECT count(*), min(\(key.isEmpty ? "''" : key)), min(quote(\(old))) FROM \(quoted(schema.name)) WHERE \(old) IS NOT NULL AND NOT (\(survives))"
+          "SELECT count(*), min(\(key.isEmpty ? "''" : key)), quote(\(old)) FROM \(quoted(schema.name)) WHERE \(old) IS NOT NULL AND NOT (\(survives))"
         )
         if try connection.step(statement), statement.integer(0) > 0 {
           throw StoreError(

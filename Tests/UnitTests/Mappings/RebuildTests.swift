@@ -1,0 +1,380 @@
+import Foundation
+import SQLiteStore
+import SyncEngine
+import TestSupport
+import Testing
+
+/// What a changed declaration does to the tables that are there.
+@Suite("Changed declarations")
+struct RebuildTests {
+  static let plain = Source(.probe, "things", paging: .none)
+
+  /// The declaration that the tables are made from.
+  struct V1: Entity {
+    var id = 0
+    var name = "n"
+    var count: Int?
+    var ratio: Double?
+    var mine = "local"
+    static let table = "thing"
+    static let source = plain
+    static var mapping: Mapping<V1> {
+      Key(\.id)
+      Field(\.name)
+      Field(\.count)
+      Field(\.ratio)
+      Local(\.mine)
+      Children(Tag1.self, at: "tags")
+    }
+    static let deletion = Deletion<V1>.missing(atMost: 1)
+  }
+
+  struct Tag1: Record {
+    var thing = 0
+    var tag = ""
+    static let table = "tag"
+    static var mapping: Mapping<Tag1> {
+      Key(\.thing, "@parent.id")
+      Key(\.tag, .root)
+    }
+  }
+
+  private static let records =
+    #"[{"id":1,"name":"10","count":5,"ratio":0.5,"tags":["a","b"]},{"id":2,"name":"-7","count":null,"ratio":2,"tags":["c"]}]"#
+
+  private func stocked(_ records: String = records, _ sql: String = "") async throws -> Scene {
+    let scene = try await Scene()
+    _ = try await scene.run(V1.self, records)
+    if !sql.isEmpty { try scene.fixture.execute(sql) }
+    return scene
+  }
+
+  /// What a rebuild says, or its failure.
+  private func rebuild(_ scene: Scene, _ entity: any Entity.Type, dropping: Bool = false) async -> String {
+    do {
+      let done = try await scene.engine.rebuild(entity, droppingColumns: dropping)
+      return done.map {
+        "\($0.table): \($0.rebuild.rows) rows: \($0.rebuild.changes.joined(separator: "; "))"
+      }
+      .joined(separator: "\n")
+    } catch { return "\(error)" }
+  }
+
+  private func differences(_ scene: Scene, _ entity: any Entity.Type) async throws -> String {
+    try await scene.engine.differences(of: entity)
+      .map { "\($0.table): \($0.differences.joined(separator: "; "))" }.joined(separator: "\n")
+  }
+
+  // MARK: Types
+
+  struct V2: Entity {
+    var id = ""
+    var name = 0
+    var count: String?
+    var ratio: Decimal?
+    var mine = "local"
+    static let table = "thing"
+    static let source = plain
+    static var mapping: Mapping<V2> {
+      Key(\.id)
+      Field(\.name)
+      Field(\.count)
+      Field(\.ratio)
+      Local(\.mine)
+      Children(Tag2.self, at: "tags")
+    }
+    static let deletion = Deletion<V2>.missing(atMost: 1)
+  }
+
+  struct Tag2: Record {
+    var thing = ""
+    var tag = ""
+    static let table = "tag"
+    static var mapping: Mapping<Tag2> {
+      Key(\.thing, "@parent.id")
+      Key(\.tag, .root)
+    }
+  }
+
+  @Test(
+    "other types are refused by a run, shown as differences and done by a rebuild; all that hangs on the table stays"
+  )
+  func types() async throws {
+    let scene = try await stocked(
+      Self.records,
+      """
+      UPDATE thing SET mine = 'm' || id;
+      CREATE TABLE other (ref INTEGER REFERENCES thing (id) ON DELETE CASCADE);
+      INSERT INTO other VALUES (1), (2);
+      CREATE VIEW seen AS SELECT id, mine FROM thing;
+      CREATE INDEX by_name ON thing (name, count DESC) WHERE count > 1;
+      CREATE UNIQUE INDEX "by ""mine" ON thing (mine);
+      CREATE TABLE heard (what TEXT);
+      CREATE TRIGGER gone AFTER DELETE ON thing BEGIN INSERT INTO heard VALUES ('gone ' || old.id); END;
+      CREATE TRIGGER here AFTER INSERT ON thing BEGIN INSERT INTO heard VALUES ('here ' || new.id); END;
+      CREATE TRIGGER elsewhere AFTER INSERT ON other BEGIN UPDATE thing SET mine = 'x' WHERE id = new.ref; END;
+      """)
+    let faults =
+      #"the column "id" is INTEGER, not TEXT; the column "name" is TEXT, not INTEGER; the column "count" is INTEGER, not TEXT; the column "ratio" is REAL, not TEXT"#
+      .replacingOccurrences(of: #"the column "name" is TEXT, not INTEGER; "#, with: "")
+    expect(
+      try await scene.run(V2.self, "[]"),
+      is:
+        "thing: the table \"thing\" that is there does not fit the declaration: \(faults); the command rebuild changes it and keeps its rows"
+    )
+    expect(
+      try await differences(scene, V2.self),
+      is:
+        "thing: \(faults); the column \"name\" is TEXT, not INTEGER\ntag: the column \"thing\" is INTEGER, not TEXT"
+    )
+    let before = try scene.rows("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1")
+    expect(
+      await rebuild(scene, V2.self),
+      is:
+        "thing: 2 rows: \(faults); the column \"name\" is TEXT, not INTEGER\ntag: 3 rows: the column \"thing\" is INTEGER, not TEXT"
+    )
+    expect(
+      try scene.rows(
+        "SELECT *, typeof(id), typeof(name), typeof(count), typeof(ratio) FROM thing ORDER BY 1"),
+      is:
+        "1 | 10 | 5 | 0.5 | m1 | text | integer | text | text\n2 | -7 | ∅ | 2.0 | m2 | text | integer | null | text"
+    )
+    expect(
+      try scene.rows("SELECT *, typeof(thing) FROM tag ORDER BY 1, 2"),
+      is: "1 | a | text\n1 | b | text\n2 | c | text")
+    expect(
+      try scene.rows("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1"), is: before)
+    expect(try scene.rows("SELECT * FROM other"), is: "1\n2")
+    expect(try scene.rows("SELECT * FROM heard"), is: "")
+    expect(try scene.rows("SELECT * FROM seen ORDER BY 1"), is: "1 | m1\n2 | m2")
+    expect(try await differences(scene, V2.self), is: "")
+    expect(await rebuild(scene, V2.self), is: "")
+    let again = try await scene.run(V2.self, #"[{"id":"1","name":10,"tags":["b"]}]"#)
+    expect(again, is: "thing: 1 pages, 1 records, 0 inserted, 0 updated, 1 unchanged, 1 deleted, proven")
+    expect(try scene.rows("SELECT * FROM tag"), is: "1 | b")
+    expect(try scene.rows("SELECT * FROM heard"), is: "gone 2")
+    expect(try scene.rows("SELECT * FROM other"), is: "1")
+    #expect(try scene.fixture.store.all(V2.self).map(\.ratio) == [Decimal(string: "0.5")])
+  }
+
+  @Test(
+    "values that do not fit are named, and nothing changes",
+    arguments: [
+      (
+        #"{"id":1,"name":"x1"}"#,
+        #"the column "name" of "thing" cannot become INTEGER: 1 rows hold what is none, among them id 1: 'x1'"#
+      ),
+      (
+        #"{"id":1,"name":"007"}"#,
+        #"the column "name" of "thing" cannot become INTEGER: 1 rows hold what is none, among them id 1: '007'"#
+      ),
+      (
+        #"{"id":1,"name":"9223372036854775808"}"#,
+        #"the column "name" of "thing" cannot become INTEGER: 1 rows hold what is none, among them id 1: '9223372036854775808'"#
+      ),
+      (
+        #"{"id":1,"name":""}"#,
+        #"the column "name" of "thing" cannot become INTEGER: 1 rows hold what is none, among them id 1: ''"#
+      ),
+      (
+        #"{"id":1,"name":"1","ratio":0.30000000000000004}"#,
+        #"the column "ratio" of "thing" cannot become TEXT: 1 rows hold what is none, among them id 1: 3.00000000000000044408e-01"#
+      ),
+    ])
+  func misfits(_ record: String, _ message: String) async throws {
+    let scene = try await stocked("[\(record)]")
+    let before =
+      try scene.rows("SELECT *, typeof(name) FROM thing") + (try scene.rows("SELECT sql FROM sqlite_schema"))
+    expect(await rebuild(scene, V2.self), is: "thing: \(message); nothing was changed")
+    expect(
+      try scene.rows("SELECT *, typeof(name) FROM thing") + (try scene.rows("SELECT sql FROM sqlite_schema")),
+      is: before)
+  }
+
+  struct Reals: Entity {
+    var id = 0
+    var count: Double?
+    static let table = "thing"
+    static let source = plain
+    static var mapping: Mapping<Reals> {
+      Key(\.id)
+      Field(\.count)
+    }
+  }
+
+  @Test("an integer that no double holds does not become one")
+  func largeIntegers() async throws {
+    let scene = try await stocked(
+      #"[{"id":1,"count":9007199254740993},{"id":2,"count":9223372036854775807},{"id":3,"count":-9223372036854775808}]"#
+    )
+    expect(
+      await rebuild(scene, Reals.self),
+      is:
+        #"thing: the column "count" of "thing" cannot become REAL: 2 rows hold what is none, among them id 1: 9007199254740993; nothing was changed"#
+    )
+    try scene.fixture.execute("DELETE FROM thing WHERE id < 3")
+    _ = await rebuild(scene, Reals.self)
+    expect(
+      try scene.rows("SELECT id, count, name, mine FROM thing"), is: "3 | -9.22337203685478e+18 | n | local")
+  }
+
+  // MARK: Nullability, keys, removed columns
+
+  struct Strict: Entity {
+    var id = 0
+    var name = "n"
+    var count = 9
+    var ratio = 0.0
+    var added = Data([39])
+    static let table = "THING"
+    static let source = plain
+    static var mapping: Mapping<Strict> {
+      Key(\.id)
+      Field(\.name)
+      Field(\.count)
+      Field(\.ratio, .required)
+      Field(\.added)
+    }
+  }
+
+  @Test(
+    "a column that takes no null any more: its default takes their place, or the rows are counted; the table's name in other letters"
+  )
+  func nullability() async throws {
+    let scene = try await stocked(#"[{"id":1,"ratio":1},{"id":2}]"#, "UPDATE thing SET mine = 'm'")
+    expect(
+      await rebuild(scene, Strict.self),
+      is:
+        #"THING: the column "ratio" of "THING" takes no null any more, but 1 rows hold one and it has no default; nothing was changed"#
+    )
+    try scene.fixture.execute("UPDATE thing SET ratio = 7 WHERE id = 2")
+    expect(
+      await rebuild(scene, Strict.self),
+      is:
+        #"THING: 2 rows: the column "added" was added; the column "count" takes null, but the declaration does not; the column "ratio" takes null, but the declaration does not"#
+    )
+    expect(
+      try scene.rows("SELECT id, name, count, ratio, hex(added), mine FROM thing ORDER BY 1"),
+      is: "1 | n | 9 | 1.0 | 27 | m\n2 | n | 9 | 7.0 | 27 | m")
+    expect(try await differences(scene, Strict.self), is: #"THING: the column "mine" is not declared"#)
+    expect(
+      await rebuild(scene, Strict.self, dropping: true),
+      is: #"THING: 2 rows: the column "mine" is not declared"#)
+    expect(try scene.rows("SELECT * FROM thing ORDER BY 1"), is: "1 | n | 9 | 1.0 | '\n2 | n | 9 | 7.0 | '")
+  }
+
+  struct OtherKey: Entity {
+    var name = ""
+    var ratio: Double?
+    static let table = "thing"
+    static let source = plain
+    static var mapping: Mapping<OtherKey> {
+      Key(\.name)
+      Field(\.ratio)
+    }
+  }
+
+  @Test(
+    "another key: the rows have to tell it apart; columns that are no longer declared stay, also a required one"
+  )
+  func otherKey() async throws {
+    let scene = try await stocked(#"[{"id":1,"name":"a"},{"id":2,"name":"a"}]"#)
+    expect(
+      try await scene.run(OtherKey.self, "[]"),
+      is:
+        #"thing: the table "thing" that is there does not fit the declaration: the table's column "id" needs a value that the declaration does not have; the command rebuild changes it and keeps its rows"#
+    )
+    let refused = await rebuild(scene, OtherKey.self)
+    #expect(refused.hasPrefix(#"thing: the rows of "thing" do not fit its new declaration: "#), "\(refused)")
+    try scene.fixture.execute("UPDATE thing SET name = 'b' WHERE id = 2; DROP TABLE tag")
+    _ = await rebuild(scene, OtherKey.self)
+    expect(try scene.rows("SELECT name, id, mine FROM thing ORDER BY 1"), is: "a | 1 | local\nb | 2 | local")
+    expect(
+      try await scene.run(OtherKey.self, #"[{"name":"b","ratio":1},{"name":"c"}]"#),
+      is:
+        "thing: 1 pages, 2 records, 1 inserted, 1 updated, 0 unchanged, 0 deleted, unproven: the declaration asks for other records than at the last run"
+    )
+  }
+
+  @Test("a step that fails in the middle leaves all as it was")
+  func failing() async throws {
+    let scene = try await stocked(Self.records, "CREATE INDEX on_mine ON thing (mine)")
+    let before = try scene.rows("SELECT * FROM thing") + (try scene.rows("SELECT sql FROM sqlite_schema"))
+    let said = await rebuild(scene, Strict.self, dropping: true)
+    #expect(said.contains("mine"), "\(said)")
+    expect(
+      try scene.rows("SELECT * FROM thing") + (try scene.rows("SELECT sql FROM sqlite_schema")), is: before)
+    expect(try scene.rows("PRAGMA foreign_key_check"), is: "")
+    expect(
+      try await scene.run(V1.self, #"[{"id":1},{"id":2}]"#),
+      is: "thing: 1 pages, 2 records, 0 inserted, 0 updated, 2 unchanged, 0 deleted, proven")
+  }
+
+  @Test("columns that a person added stay with their defaults, expressions among them")
+  func addedByHand() async throws {
+    let scene = try await stocked(
+      "[]",
+      """
+      ALTER TABLE thing ADD COLUMN note TEXT DEFAULT (upper('x'));
+      ALTER TABLE thing ADD COLUMN "odd ""name" INTEGER NOT NULL DEFAULT -5;
+      ALTER TABLE thing ADD COLUMN blob BLOB DEFAULT x'00';
+      INSERT INTO thing (id, note) VALUES (1, 'kept');
+      """)
+    _ = await rebuild(scene, V2.self)
+    try scene.fixture.execute("INSERT INTO thing (id) VALUES ('2')")
+    expect(
+      try scene.rows(#"SELECT id, note, "odd ""name", hex(blob) FROM thing ORDER BY 1"#),
+      is: "1 | kept | -5 | 00\n2 | X | -5 | 00")
+  }
+
+  @Test("a table that someone else made is never rebuilt")
+  func tablesOfOthers() async throws {
+    let scene = try await Scene(
+      "CREATE TABLE thing (id INTEGER PRIMARY KEY, name INTEGER, count, ratio, mine); INSERT INTO thing VALUES (1, 2, 3, 4, 5)"
+    )
+    let refusal = #"thing: the table "thing" was not made by this program, which leaves it as it is"#
+    expect(await rebuild(scene, V1.self), is: refusal)
+    expect(try scene.rows(), is: "1 | 2 | 3 | 4 | 5")
+  }
+
+  // MARK: References
+
+  struct Referring: Entity {
+    var id = 0
+    var name = "n"
+    var count: Int?
+    var ratio: Double?
+    var mine = "local"
+    static let table = "thing"
+    static let source = plain
+    static var mapping: Mapping<Referring> {
+      Key(\.id)
+      Field(\.name)
+      Field(\.count, references: Referring.self)
+      Field(\.ratio)
+      Local(\.mine)
+    }
+  }
+
+  @Test("a reference that is declared later is a difference, and is held after a rebuild")
+  func laterReference() async throws {
+    let scene = try await stocked("[]")
+    expect(
+      try await differences(scene, Referring.self), is: "thing: the reference of count to thing is missing")
+    _ = try await scene.run(V1.self, #"[{"id":1,"count":8}]"#)
+    let refused = await rebuild(scene, Referring.self)
+    #expect(refused.contains("thing id 1: there is no row of thing that it refers to"), "\(refused)")
+    _ = try await scene.run(V1.self, #"[{"id":1,"count":1}]"#)
+    expect(
+      await rebuild(scene, Referring.self), is: "thing: 1 rows: the reference of count to thing is missing")
+    expect(await rebuild(scene, Referring.self), is: "")
+    #expect(
+      try await scene.run(Referring.self, #"[{"id":1,"count":8}]"#).contains("refers to what is not there"))
+    expect(
+      try await differences(scene, V1.self), is: "thing: the reference of count to thing is not declared")
+    expect(
+      await rebuild(scene, V1.self), is: "thing: 1 rows: the reference of count to thing is not declared")
+    _ = try await scene.run(V1.self, #"[{"id":1,"count":9,"tags":["t"]}]"#)
+    expect(try scene.rows("SELECT id, count FROM thing"), is: "1 | 9")
+  }
+}
