@@ -92,10 +92,11 @@ final class NestedDecoder {
       owners.append(owner)
       return nil
     }
+    let place = "\(plan.rows.path)\(place(tape, context))"
+    let rest = fault.path ?? ""
     return RecordDecoder.Fault(
       column: [plan.plan.table, fault.column].compactMap { $0 }.joined(separator: "."),
-      path: "\(plan.rows.path)\(place(tape, context))"
-        + (fault.path.map { $0.isEmpty || $0.hasPrefix("[") ? $0 : ".\($0)" } ?? ""),
+      path: place.isEmpty || rest.isEmpty || rest.hasPrefix("[") ? place + rest : "\(place).\(rest)",
       reason: fault.reason)
   }
 
