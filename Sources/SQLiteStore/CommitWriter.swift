@@ -18,6 +18,9 @@ struct CommitWriter {
       try main.createIfAbsent()
       // All tables before any row: a row may refer to a table that is written later.
       for nested in commit.nested { try TableWriter(nested.rows.schema, in: connection).createIfAbsent() }
+      for nested in commit.nested where nested.replacement != nil {
+        try TableWriter(nested.rows.schema, in: connection).noteStrays()
+      }
       var run = commit.run
 
       // References are checked at the commit: rows may come in any order.

@@ -70,19 +70,39 @@ struct TableWriter {
     return counts
   }
 
+  /// Notes the rows that have no owner before the run: whose they are is not known, and they stay.
+  func noteStrays() throws {
+    guard let orphans = try orphans() else { return }
+    try connection.execute("DROP TABLE IF EXISTS \(strays)")
+    try connection.execute(
+      "CREATE TEMP TABLE \(quoted(straysName)) AS SELECT \(keys) FROM \(own) WHERE \(orphans)")
+  }
+
   /// Deletes the rows whose owner is gone, where the database does not do it by a cascade.
   func deleteOrphans() throws {
-    guard let owner = schema.references.first(where: \.isOwner), difference.exists else { return }
+    guard let orphans = try orphans() else { return }
+    try connection.execute(
+      "DELETE FROM \(own) WHERE \(orphans) AND (\(keys)) NOT IN (SELECT \(keys) FROM \(strays))")
+    try connection.execute("DROP TABLE \(strays)")
+  }
+
+  private var straysName: String { "syncd_strays_\(schema.name)" }
+  private var strays: String { "temp.\(quoted(straysName))" }
+  private var own: String { "main.\(quoted(schema.name))" }
+  private var keys: String { schema.keys.map { quoted($0.name) }.joined(separator: ", ") }
+
+  /// What is true of a row without an owner; nil where the database deletes such rows itself.
+  private func orphans() throws -> String? {
+    guard let owner = schema.references.first(where: \.isOwner) else { return nil }
     let cascade = try connection.integer(
       "SELECT 1 FROM pragma_foreign_key_list(?1) WHERE \"table\" = ?2 COLLATE NOCASE AND on_delete = 'CASCADE'",
       .text(schema.name), .text(owner.table))
-    if cascade != nil { return }
+    if cascade != nil { return nil }
     let matches = zip(owner.keys, owner.columns).map {
       "o.\(quoted($0)) = \(quoted(schema.name)).\(quoted($1))"
     }
-    try connection.execute(
-      "DELETE FROM \(quoted(schema.name)) WHERE NOT EXISTS (SELECT 1 FROM \(quoted(owner.table)) o WHERE \(matches.joined(separator: " AND ")))"
-    )
+    return
+      "NOT EXISTS (SELECT 1 FROM main.\(quoted(owner.table)) o WHERE \(matches.joined(separator: " AND ")))"
   }
 
   /// Whether deleting a row of the table can change or delete other rows of it, through any number of tables.

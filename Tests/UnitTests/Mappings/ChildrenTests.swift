@@ -478,6 +478,23 @@ struct ChildrenTests {
         """)
   }
 
+  @Test("rows of a table of others that never had an owner here are theirs")
+  func strangers() async throws {
+    let scene = try await Scene(
+      """
+      CREATE TABLE line ("order" INTEGER, no INTEGER, product TEXT, mine TEXT, PRIMARY KEY ("order", no));
+      INSERT INTO line VALUES (77, 1, 'theirs', NULL), (NULL, 2, 'theirs', NULL);
+      """)
+    for lines in ["1", "2", "1"] {
+      _ = try await scene.run(
+        Shop.Order.self,
+        #"[{"id":1,"lines":[{"no":\#(lines),"product":"p"}]},{"id":\#(lines)5,"lines":[{"no":1}]}]"#)
+    }
+    expect(
+      try scene.rows("SELECT * FROM line ORDER BY 1"),
+      is: "∅ | 2 | theirs | ∅\n1 | 1 | p | ∅\n15 | 1 |  | ∅\n77 | 1 | theirs | ∅")
+  }
+
   // MARK: Pages and parents
 
   struct Counted: Entity {
