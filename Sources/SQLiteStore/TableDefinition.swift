@@ -21,10 +21,15 @@ struct TableDefinition {
   func sql(named name: String, adding kept: [TableDifference.Actual]) -> String {
     let columns =
       schema.columns.map(Self.column)
-      + kept.map { "\(quoted($0.name)) \($0.type)\($0.defaultValue.map { " DEFAULT (\($0))" } ?? "")" }
+      + kept.map { "\(quoted($0.name)) \($0.type)" + Self.default(of: $0) }
     let key = Self.names(schema.keys.map(\.name))
     return
       "CREATE TABLE \(quoted(name)) (\n\(columns.map { "  \($0),\n" }.joined())  PRIMARY KEY (\(key))\(references)\n) STRICT"
+  }
+
+  /// A column without a default has to take null, since no run gives it a value.
+  private static func `default`(of kept: TableDifference.Actual) -> String {
+    kept.defaultValue.map { "\(kept.isNotNull ? " NOT NULL" : "") DEFAULT (\($0))" } ?? ""
   }
 
   /// References are checked at the commit, so that rows may come in any order; what is owned goes with its owner.

@@ -23,6 +23,11 @@ struct TableRebuild {
     guard difference.isMade else {
       throw StoreError("the table \"\(schema.name)\" was not made by this program, which leaves it as it is")
     }
+    if !droppingColumns, let column = difference.extra.first(where: \.isGenerated) {
+      throw StoreError(
+        "the column \"\(column.name)\" of \"\(schema.name)\" is generated, and would not be carried over: drop it first, or have columns dropped"
+      )
+    }
     (self.schema, self.connection) = (schema, connection)
   }
 

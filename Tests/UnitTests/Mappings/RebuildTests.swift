@@ -322,9 +322,26 @@ struct RebuildTests {
       """)
     _ = await rebuild(scene, V2.self)
     try scene.fixture.execute("INSERT INTO thing (id) VALUES ('2')")
+    #expect(throws: TestFailure.self) {
+      try scene.fixture.execute(#"UPDATE thing SET "odd ""name" = NULL"#)
+    }
     expect(
       try scene.rows(#"SELECT id, note, "odd ""name", hex(blob) FROM thing ORDER BY 1"#),
       is: "1 | kept | -5 | 00\n2 | X | -5 | 00")
+  }
+
+  @Test("a generated column that a person added is not lost unsaid")
+  func generated() async throws {
+    let scene = try await stocked(
+      Self.records, "ALTER TABLE thing ADD COLUMN twice INTEGER AS (count * 2) VIRTUAL")
+    expect(
+      await rebuild(scene, Reals.self),
+      is:
+        #"thing: the column "twice" of "thing" is generated, and would not be carried over: drop it first, or have columns dropped"#
+    )
+    expect(try scene.rows("SELECT id, twice FROM thing ORDER BY 1"), is: "1 | 10\n2 | ∅")
+    _ = await rebuild(scene, Reals.self, dropping: true)
+    expect(try scene.rows(), is: "1 | 5.0\n2 | ∅")
   }
 
   @Test("a table that someone else made is never rebuilt")
