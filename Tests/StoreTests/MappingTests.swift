@@ -45,6 +45,61 @@ struct MappingTests {
         """)
   }
 
+  struct Tagged: Entity {
+    var id = 0
+    var tags: [String]?
+    static let source = Source(.test, "items", rows: "groups[*].members[*].user", paging: .none)
+    static var mapping: Mapping<Tagged> {
+      Key(\.id)
+      Field(\.tags, "tags[*].name")
+      Children(Grant.self, at: "roles[*].grant")
+    }
+    static let deletion = Deletion<Tagged>.missing(atMost: 1, allowEmpty: true)
+  }
+
+  struct Grant: Record {
+    var owner = 0
+    var name = ""
+    static var mapping: Mapping<Grant> {
+      Key(\.owner, "@parent.id")
+      Key(\.name)
+    }
+  }
+
+  @Test(
+    "behind a wildcard nothing and null lead to nothing, and what stands in the way is bad: no list is cut by it",
+    arguments: [
+      (#"{"groups":["x"]}"#, "record 1: a string stands where the path to the records goes on"),
+      // A converter from XML has made the list of one into its element.
+      (
+        #"{"groups":[{"members":{"id":2,"user":{"id":2}}}]}"#,
+        "record 1: an object stands where the path to the records goes on"
+      ),
+      (
+        #"{"groups":[{"members":[null,7]}]}"#,
+        "record 1: a number stands where the path to the records goes on"
+      ),
+      (
+        #"{"groups":[{"members":[{"user":{"id":1,"tags":[{"name":"a"},"b"]}}]}]}"#,
+        #"record 1 (id 1), field "tags" at "tags[*].name": a string stands where the path goes on: "b""#
+      ),
+      (
+        #"{"groups":[{"members":[{"user":{"id":1,"roles":[{"grant":{"name":"a"}},[]]}}]}]}"#,
+        #"record 1 (id 1), field "grant" at "roles[*].grant[1]": an array stands where the path to the records goes on"#
+      ),
+    ])
+  func wildcards(body: String, reason: String) async throws {
+    let fixture = try Fixture()
+    let before =
+      #"{"groups":[null,{},{"members":null},{"members":[null,{},{"user":null},{"user":{"id":1,"tags":[{"name":"t"},{},null],"roles":[{"grant":{"name":"g"}},null,{}]}}]}]}"#
+    let first = try await sync(Tagged.self, before, in: fixture)
+    expect(first.rows, is: #"1 | ["t"]"#)
+    let (line, rows) = try await sync(Tagged.self, body, in: fixture)
+    expect(line, is: "tagged: 1 bad record, nothing was written:\n  page 1, \(reason)")
+    expect(rows, is: first.rows)
+    expect(try fixture.rows("SELECT * FROM \"grant\""), is: "1 | g")
+  }
+
   @Test("a scalar in the place of an object is a bad record, and so is a null that a column does not take")
   func wrongShapes() async throws {
     let (line, rows) = try await sync(

@@ -74,9 +74,9 @@ final class NestedDecoder {
     decoder.document = outer.0
     defer { decoder.document = outer.1 }
     var found: RecordDecoder.Fault?
-    RecordDecoder.forEachRecord(in: tape, list, plan.rows) { record, key, position in
+    RecordDecoder.forEachRecord(in: tape, list, plan.rows) { record, key, position, isObstacle in
       if found != nil { return }
-      (inner.key, inner.position) = (key, position)
+      (inner.key, inner.position, inner.isObstacle) = (key, position, isObstacle)
       found = append(tape, record, inner, row)
     }
     return found

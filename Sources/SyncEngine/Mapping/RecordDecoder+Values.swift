@@ -293,9 +293,15 @@ extension RecordDecoder {
       return .fault("\(tape.kind(list).name) stands where a list is collected: \(excerpt(tape.text(list)))")
     }
     var text = [UInt8(ascii: "[")]
-    tape.forEach(path, from: list) { value in
+    var obstacle: Int?
+    tape.forEach(path, from: list) { value, isObstacle in
+      if isObstacle { obstacle = obstacle ?? value }
       if text.count > 1 { text.append(UInt8(ascii: ",")) }
       text += Array(tape.text(value).utf8)
+    }
+    if let obstacle {
+      return .fault(
+        "\(tape.kind(obstacle).name) stands where the path goes on: \(excerpt(tape.text(obstacle)))")
     }
     text.append(UInt8(ascii: "]"))
     return .scalar(Scalar(kind: .array, bytes: copied(text)))

@@ -6,6 +6,8 @@ struct RecordContext {
   var key = -1
   /// The record's position in its list, counted from 0.
   var position = 0
+  /// Whether it is no record but a value in the way of the records' path.
+  var isObstacle = false
   /// When the page was received, in milliseconds since 1970.
   var fetchedAt: Int64 = 0
   /// The values of ``DecodingPlan/parentColumns`` in the parent's row; nil where a record that is the parent does not
@@ -149,10 +151,10 @@ final class RecordDecoder {
         page: page, columnCount: columns.count, expectedRows: max(4, expectedRows),
         expectedBytes: tape.raw(list).count / 2)
       var context = context
-      Self.forEachRecord(in: tape, list, source.rows) { record, key, position in
-        (context.key, context.position) = (key, position)
+      Self.forEachRecord(in: tape, list, source.rows) { record, key, position, isObstacle in
+        (context.key, context.position, context.isObstacle) = (key, position, isObstacle)
         recordCount += 1
-        if source.isPlain {
+        if source.isPlain || isObstacle {
           self.decodeRecord(tape, record, context, into: &batch, onBad: onBad)
         } else {
           self.decodeRecord(tape, record, of: source, context, into: &batch, onBad: onBad)
@@ -163,13 +165,15 @@ final class RecordDecoder {
     return PageRows(recordCount: recordCount, batch: batch, nested: allNested.map { $0.finish() })
   }
 
-  /// Calls `body` with the tape position of each record in a list, that of its key or -1, and its position.
+  /// Calls `body` with the tape position of each record in a list, that of its key or -1, and its position, and with
+  /// each value that stands in the way to records.
   @inline(__always)
   static func forEachRecord(
-    in tape: JSONTape, _ list: Int, _ rows: Rows, _ body: (_ record: Int, _ key: Int, _ position: Int) -> Void
+    in tape: JSONTape, _ list: Int, _ rows: Rows,
+    _ body: (_ record: Int, _ key: Int, _ position: Int, _ isObstacle: Bool) -> Void
   ) {
     if rows.shape == .object || (rows.shape == .listOrObject && tape.kind(list) != .array) {
-      return body(list, -1, 0)
+      return body(list, -1, 0, false)
     }
     let path = rows.recordPath
     let end = tape.next(list)
@@ -182,12 +186,12 @@ final class RecordDecoder {
         index += 1
       }
       if path.isEmpty {
-        body(index, key, position)
+        body(index, key, position, false)
         position += 1
       } else {
-        tape.forEach(path, from: index) { value in
+        tape.forEach(path, from: index) { value, isObstacle in
           if tape.kind(value) == .null { return }
-          body(value, key, position)
+          body(value, key, position, isObstacle)
           position += 1
         }
       }
@@ -225,6 +229,10 @@ final class RecordDecoder {
     _ tape: JSONTape, _ record: Int, _ context: RecordContext, into batch: inout RowBatchBuilder
   ) -> Fault? {
     hasSeenRecords = true
+    if context.isObstacle {
+      slots.update(repeating: 0, count: plan.nodes.count)
+      return Fault(reason: "\(tape.kind(record).name) stands where the path to the records goes on")
+    }
     if tape.kind(record) == .object {
       slots.update(repeating: 0, count: plan.nodes.count)
       if let doubled = find(tape, record, roots) {
@@ -358,20 +366,24 @@ extension JSONTape {
     return kind(index) == .string ? "\"\(raw)\"" : raw
   }
 
-  /// Calls `body` with each value that a path leads to; values in the way of the path lead to nothing.
-  func forEach(_ path: [JSONPath.Component], from value: Int, _ body: (Int) -> Void) {
+  /// Calls `body` with each value that a path leads to, and with each that stands in its way; a null on the way leads
+  /// to nothing.
+  func forEach(
+    _ path: [JSONPath.Component], from value: Int, _ body: (_ value: Int, _ isObstacle: Bool) -> Void
+  ) {
     forEach(path[...], from: value, body)
   }
 
-  private func forEach(_ path: ArraySlice<JSONPath.Component>, from value: Int, _ body: (Int) -> Void) {
-    guard let component = path.first else { return body(value) }
+  private func forEach(_ path: ArraySlice<JSONPath.Component>, from value: Int, _ body: (Int, Bool) -> Void) {
+    guard let component = path.first else { return body(value, false) }
+    if kind(value) == .null { return }
     let rest = path.dropFirst()
     switch component {
     case .key(let key):
-      guard kind(value) == .object, let member = member(key, of: value) else { return }
-      forEach(rest, from: member.value, body)
+      guard kind(value) == .object else { return body(value, true) }
+      if let member = member(key, of: value) { forEach(rest, from: member.value, body) }
     case .index, .wildcard:
-      guard kind(value) == .array else { return }
+      guard kind(value) == .array else { return body(value, true) }
       var index = value + 1
       var position = 0
       while index < next(value) {
