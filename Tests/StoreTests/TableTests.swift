@@ -158,4 +158,24 @@ struct TableTests {
       try fixture.store.first(Item.self, key: 1)?.v == "it's \"q\" \\ / \u{8}\u{C}\n\r\t é 😀 漢字 \u{202E}")
     #expect(await outcome(of: engine, Item.self).contains("1 unchanged"))
   }
+
+  @Test(
+    "a row of another table that refers to a row the run deletes fails the run, and the message names it",
+    arguments: [
+      ("note (n INTEGER PRIMARY KEY, item INT REFERENCES item(id))", "note rowid 7"),
+      ("note (n INTEGER PRIMARY KEY, item INT REFERENCES ITEM(id) ON DELETE RESTRICT)", "note rowid 7"),
+      ("note (n INTEGER PRIMARY KEY, item INT REFERENCES item(id)) WITHOUT ROWID", "a row of note"),
+    ])
+  func referredToFromOutside(table: String, row: String) async throws {
+    let stocked = try Stocked()
+    try stocked.fixture.execute("CREATE TABLE \(table); INSERT INTO note VALUES (7, 4)")
+    let body = #"{"data":[{"id":1,"v":"z"},{"id":2,"v":"b"},{"id":3,"v":"c"}]}"#
+    let (line, _) = try await sync(Item.self, body, in: stocked.fixture)
+    expect(
+      line,
+      is:
+        "item: 1 row refers to what is not there, nothing was written:\n  \(row): there is no row of item that it refers to"
+    )
+    #expect(try stocked.rows() == Stocked.before)
+  }
 }
