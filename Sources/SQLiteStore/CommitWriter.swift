@@ -60,6 +60,14 @@ struct CommitWriter {
     let watch = DeletionWatch(in: connection)
     defer { watch.stop(in: connection) }
     let deleted = try gone.delete(in: connection)
+    let name = gone.schema.name
+    let reached = watch.deleted.filter { $0.key.lowercased() == name.lowercased() }.values.reduce(0, +)
+    guard reached <= gone.count else {
+      let more = reached - gone.count
+      throw RowConflict(
+        "the deletion of \(gone.count) of the rows takes \(more) with \(gone.count == 1 ? "it" : "them") that the source did not delete, by a cascade or a trigger; nothing was written"
+      )
+    }
     let own = Set(([commit.rows.schema] + commit.nested.map(\.rows.schema)).map { $0.name.lowercased() })
     for (table, count) in watch.deleted where !own.contains(table.lowercased()) {
       let left = Int(try connection.integer("SELECT count(*) FROM \(quoted(table))") ?? 0)

@@ -178,4 +178,25 @@ struct TableTests {
     )
     #expect(try stocked.rows() == Stocked.before)
   }
+
+  @Test(
+    "a deletion that takes rows of the table with it which the source still has fails the run",
+    arguments: [
+      ("REFERENCES item(id) ON DELETE CASCADE", "UPDATE item SET boss = 4 WHERE id = 1"),
+      ("", "CREATE TRIGGER t AFTER DELETE ON item BEGIN DELETE FROM item WHERE id = 1; END"),
+    ])
+  func cascadeIntoRowsThatStay(reference: String, more: String) async throws {
+    let fixture = try Fixture()
+    try fixture.execute(
+      """
+      CREATE TABLE item (id INTEGER PRIMARY KEY, v TEXT, boss INT \(reference));
+      INSERT INTO item (id, v) VALUES (1,'a'),(2,'b'),(3,'c'),(4,'d');
+      \(more)
+      """)
+    let before = try fixture.rows("SELECT id, v FROM item")
+    let body = #"{"data":[{"id":1,"v":"z"},{"id":2,"v":"b"},{"id":3,"v":"c"}]}"#
+    let (line, _) = try await sync(Item.self, body, in: fixture)
+    #expect(line.contains("takes 1 with it that the source did not delete"), "\(line)")
+    expect(try fixture.rows("SELECT id, v FROM item"), is: before)
+  }
 }
