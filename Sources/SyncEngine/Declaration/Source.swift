@@ -60,6 +60,7 @@ public struct Rows: Sendable, ExpressibleByStringLiteral {
   /// A list of records; ``JSONPath/root`` where the whole answer is the list.
   ///
   /// Behind a wildcard each value that the path leads to is a record; where it leads to nothing or null there is none.
+  /// What stands in the way of the path, such as a text in the place of an object, is a bad record.
   public static func list(_ path: JSONPath) -> Rows { Rows(path: path, shape: .list) }
   /// One record.
   public static func object(_ path: JSONPath) -> Rows { Rows(path: path, shape: .object) }
