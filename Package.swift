@@ -9,6 +9,7 @@ let package = Package(
   name: "syncd",
   products: [
     .executable(name: "syncd", targets: ["syncd"]),
+    .library(name: "JSON", targets: ["JSON"]),
     .library(name: "SyncEngine", targets: ["SyncEngine"]),
     .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
     .library(name: "SyncCommand", targets: ["SyncCommand"]),

@@ -14,7 +14,7 @@ struct RebuildCommand {
         if done.isEmpty { program.console.write("\(entity.table): nothing to change") }
         for (table, rebuild) in done {
           program.console.write(
-            "\(table): rebuilt with \(rebuild.rows) \(rebuild.rows == 1 ? "row" : "rows"): \(rebuild.changes.joined(separator: "; "))"
+            "\(table): rebuilt with \(rebuild.rows) \(rebuild.rows == 1 ? "row" : "rows"); what differed: \(rebuild.changes.joined(separator: "; "))"
           )
         }
       } catch let error as SyncError where error.kind == .busy {

@@ -250,7 +250,7 @@ struct CommandTests {
     _ = try Rows.text(path, result.output)
     expect(
       try Rows.text(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1"),
-      is: "article\nbook\ncomment\nhero\npost")
+      is: "article\nbook\ncomment\nhero\nhero_link\npost")
   }
 
   @Test("help names every command and option, and the version is one line")
@@ -258,7 +258,7 @@ struct CommandTests {
     let call = try Call()
     let help = try call("--help")
     #expect(help.status == 0)
-    for command in ["once", "watch", "check", "status", "schema"] {
+    for command in ["once", "watch", "check", "status", "rejects", "schema", "rebuild"] {
       #expect(help.output.contains("\n  \(command)"), "\(help.output)")
       let own = try call(command, "--help")
       #expect(own.status == 0)

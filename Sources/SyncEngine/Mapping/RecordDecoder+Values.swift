@@ -124,7 +124,9 @@ extension RecordDecoder {
     case .fault(let reason): return reason
     case .node(let value):
       present[column] = true
-      if case .custom(_, let read) = plan.reading.operation { return append(value, column, read, &batch) }
+      if case .custom(_, let read) = plan.reading.operation {
+        return append(tape, value, column, read, &batch)
+      }
       if tape.kind(value) == .null { return appendNull(column, &batch) }
       isString = tape.kind(value) == .string
     case .scalar(let scalar):
@@ -170,7 +172,8 @@ extension RecordDecoder {
 
   /// Appends what the application's closure makes of a value.
   private func append(
-    _ value: Int, _ column: Int, _ read: (JSONValue) throws -> StoredValue, _ batch: inout RowBatchBuilder
+    _ tape: JSONTape, _ value: Int, _ column: Int, _ read: (JSONValue) throws -> StoredValue,
+    _ batch: inout RowBatchBuilder
   ) -> String? {
     guard let document else { return "the value is not in a document" }
     do {
@@ -178,7 +181,7 @@ extension RecordDecoder {
       if made == .null { return appendNull(column, &batch) }
       batch.append(stored: made)
       return nil
-    } catch { return excerpt("\(error)") }
+    } catch { return "\(excerpt(tape.text(value))) cannot be read: \(excerpt("\(error)"))" }
   }
 
   // MARK: Locating

@@ -35,5 +35,19 @@ struct Hero: Entity {
     Field(\.thumbnail, template: "{thumbnail.path}.{thumbnail.extension}")
     Field(\.modified)
     Local(\.innerID)
+    Children(HeroLink.self, at: "urls")
+  }
+}
+
+/// A hero's pages elsewhere, one of each type.
+struct HeroLink: Record {
+  var heroID = 0
+  var type = ""
+  var url: URL?
+
+  static var mapping: Mapping<HeroLink> {
+    Key(\.heroID, "@parent.id")
+    Key(\.type)
+    Field(\.url)
   }
 }
