@@ -57,7 +57,7 @@ struct Walker: Sendable {
     let walkNumber: UInt8
     var badCount = 0
     var keyBytes = KeyBytes()
-    /// Pages of this part, by hash, that had no record whose key could be told.
+    /// Pages of this part, by hash, that had no new key, and records without one.
     var keylessPages: Set<Int> = []
     var part: UInt32 = 0
   }
@@ -310,12 +310,12 @@ struct Walker: Sendable {
         gathering.walk.superseded.insert(earlier)
       }
     }
-    // Bad records, and those that a filter passes over, show no key: a page of such alone is new unless the very
-    // same page came before.
-    if batch.rowCount == 0, rows.recordCount > 0,
+    // Bad records, and those that a filter passes over, show no key: they are new unless the very same page came
+    // before.
+    if newKeys == 0, rows.recordCount > batch.rowCount,
       gathering.keylessPages.insert(records.contentHash).inserted
     {
-      newKeys = rows.recordCount
+      newKeys = rows.recordCount - batch.rowCount
     }
     gathering.walk.records += rows.recordCount
     if batch.rowCount > 0 || !rows.nested.isEmpty { gathering.walk.rows.append(rows) }
