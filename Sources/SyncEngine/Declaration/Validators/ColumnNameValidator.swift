@@ -15,7 +15,7 @@ enum ColumnNameValidator {
       guard !name.contains("\0") else {
         throw DeclarationError("\(entity): the column name \"\(name)\" holds a NUL")
       }
-      if let twin = names.updateValue(name, forKey: name.lowercased()) {
+      if let twin = names.updateValue(name, forKey: name.asciiLowercased) {
         throw DeclarationError(
           twin == name
             ? "\(entity): two statements fill the column \"\(name)\""
@@ -23,5 +23,12 @@ enum ColumnNameValidator {
         )
       }
     }
+  }
+}
+
+extension String {
+  /// The name as databases compare names: letters beyond ASCII keep their case (sqlite.org/faq.html#q18).
+  var asciiLowercased: String {
+    String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
   }
 }

@@ -8,13 +8,13 @@ enum EntityListValidator {
     }
     var names: [String: String] = [:]
     for plan in plans {
-      if let twin = names.updateValue(plan.name, forKey: plan.name.lowercased()) {
+      if let twin = names.updateValue(plan.name, forKey: plan.name.asciiLowercased) {
         throw DeclarationError(
           "two entities have the table \"\(twin)\"\(twin == plan.name ? "" : " (case does not count)")")
       }
     }
     for plan in plans {
-      if let parent = plan.parent, names[parent.schema.name.lowercased()] == nil {
+      if let parent = plan.parent, names[parent.schema.name.asciiLowercased] == nil {
         throw DeclarationError(
           "\(plan.name): its parent \"\(parent.schema.name)\" is not in the program's list of entities")
       }
