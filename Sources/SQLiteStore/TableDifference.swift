@@ -53,7 +53,7 @@ struct TableDifference {
       "SELECT name, type, \"notnull\", dflt_value, hidden FROM pragma_table_xinfo(?1)")
     try statement.bind([.text(schema.name)])
     while try connection.step(statement) {
-      actual[statement.text(0).lowercased()] = Actual(
+      actual[statement.text(0).asciiLowercased] = Actual(
         name: statement.text(0), type: statement.text(1).uppercased(), isNotNull: statement.integer(2) != 0,
         defaultValue: statement.isNull(3) ? nil : statement.text(3), isGenerated: statement.integer(4) != 0)
     }
@@ -66,7 +66,7 @@ struct TableDifference {
         "SELECT 1 FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND wr = 0", .text(schema.name))
       != nil
     for column in schema.columns {
-      if let there = actual[column.name.lowercased()] {
+      if let there = actual[column.name.asciiLowercased] {
         compare(column, there, isStrict: isStrict, in: connection)
       } else if column.role == .key {
         faults.append("the key column \"\(column.name)\" is missing")
@@ -78,7 +78,7 @@ struct TableDifference {
         missing.append(column)
       }
     }
-    let declared = Set(schema.columns.map { $0.name.lowercased() })
+    let declared = Set(schema.columns.map { $0.name.asciiLowercased })
     extra = actual.filter { !declared.contains($0.key) }.values.sorted { $0.name < $1.name }
     for column in extra {
       if column.isNotNull && column.defaultValue == nil && !column.isGenerated {
@@ -193,11 +193,11 @@ struct TableDifference {
 
   /// Whether the key columns are those of the primary key or of a unique index without condition.
   private static func isUnique(_ schema: TableSchema, in connection: Connection) throws -> Bool {
-    let wanted = Set(schema.keys.map { $0.name.lowercased() })
+    let wanted = Set(schema.keys.map { $0.name.asciiLowercased })
     let key = try connection.prepare("SELECT name FROM pragma_table_info(?1) WHERE pk > 0")
     try key.bind([.text(schema.name)])
     var primary: Set<String> = []
-    while try connection.step(key) { primary.insert(key.text(0).lowercased()) }
+    while try connection.step(key) { primary.insert(key.text(0).asciiLowercased) }
     if primary == wanted { return true }
     // An index that compares in its own way is not unique by bytes, and no conflict clause names it.
     let indexes = try connection.prepare(
@@ -208,7 +208,7 @@ struct TableDifference {
     try indexes.bind([.text(schema.name)])
     var columns: [String: Set<String>] = [:]
     while try connection.step(indexes) {
-      columns[indexes.text(0), default: []].insert(indexes.isNull(1) ? "" : indexes.text(1).lowercased())
+      columns[indexes.text(0), default: []].insert(indexes.isNull(1) ? "" : indexes.text(1).asciiLowercased)
     }
     return columns.values.contains(wanted)
   }

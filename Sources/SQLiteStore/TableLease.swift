@@ -44,7 +44,7 @@ final class TableLease: Lease {
   /// only wait for each other.
   private static func byte(of table: String) -> Int64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in table.lowercased().utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    for byte in table.asciiLowercased.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     return Int64(hash >> 2)
   }
 }

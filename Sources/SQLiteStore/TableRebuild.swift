@@ -87,7 +87,7 @@ struct TableRebuild {
   /// The value of a column in the new table, out of a row of the old one.
   private func carried(_ column: Column) -> String {
     let value = column.defaultValue.map { TableDefinition.literal($0, column.type) }
-    guard let there = difference.actual[column.name.lowercased()], !there.isGenerated else {
+    guard let there = difference.actual[column.name.asciiLowercased], !there.isGenerated else {
       return value ?? "NULL"
     }
     let type = TableDefinition.type(column.type)
@@ -103,10 +103,10 @@ struct TableRebuild {
     let key =
       difference.actual.isEmpty
       ? "''"
-      : schema.keys.compactMap { difference.actual[$0.name.lowercased()]?.name }
+      : schema.keys.compactMap { difference.actual[$0.name.asciiLowercased]?.name }
         .map { "'\($0) ' || \(quoted($0))" }.joined(separator: " || ', ' || ")
     for column in schema.columns {
-      guard let there = difference.actual[column.name.lowercased()] else { continue }
+      guard let there = difference.actual[column.name.asciiLowercased] else { continue }
       let (old, type) = (quoted(there.name), TableDefinition.type(column.type))
       if there.type != type {
         // The way there and back has to end where it began, and text has to be written as the engine writes it.

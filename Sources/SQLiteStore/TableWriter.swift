@@ -117,7 +117,7 @@ struct TableWriter {
     while try connection.step(statement) {
       followers[statement.text(0), default: []].insert(statement.text(1))
     }
-    let own = schema.name.lowercased()
+    let own = schema.name.asciiLowercased
     var reached: Set<String> = []
     var next = followers[own] ?? []
     while let table = next.popFirst() {

@@ -28,7 +28,7 @@ enum ColumnNameValidator {
 
 extension String {
   /// The name as databases compare names: letters beyond ASCII keep their case (sqlite.org/faq.html#q18).
-  var asciiLowercased: String {
+  package var asciiLowercased: String {
     String(decoding: utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
   }
 }
