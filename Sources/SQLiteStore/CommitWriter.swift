@@ -61,15 +61,15 @@ struct CommitWriter {
     defer { watch.stop(in: connection) }
     let deleted = try gone.delete(in: connection)
     let name = gone.schema.name
-    let reached = watch.deleted.filter { $0.key.lowercased() == name.lowercased() }.values.reduce(0, +)
+    let reached = watch.deleted.filter { $0.key.asciiLowercased == name.asciiLowercased }.values.reduce(0, +)
     guard reached <= gone.count else {
       let more = reached - gone.count
       throw RowConflict(
         "the deletion of \(gone.count) of the rows takes \(more) with \(gone.count == 1 ? "it" : "them") that the source did not delete, by a cascade or a trigger; nothing was written"
       )
     }
-    let own = Set(([commit.rows.schema] + commit.nested.map(\.rows.schema)).map { $0.name.lowercased() })
-    for (table, count) in watch.deleted where !own.contains(table.lowercased()) {
+    let own = Set(([commit.rows.schema] + commit.nested.map(\.rows.schema)).map { $0.name.asciiLowercased })
+    for (table, count) in watch.deleted where !own.contains(table.asciiLowercased) {
       let left = Int(try connection.integer("SELECT count(*) FROM \(quoted(table))") ?? 0)
       do {
         try deletion.bound.check(deleting: count, of: left + count, isAnswerEmpty: deletion.isAnswerEmpty)
@@ -152,7 +152,7 @@ struct ReferenceViolations {
   private static func tables(
     referringTo names: [String], in connection: Connection
   ) throws -> [(name: String, keys: [String])] {
-    let own = Set(names.map { $0.lowercased() })
+    let own = Set(names.map { $0.asciiLowercased })
     let statement = try connection.prepare(
       """
       SELECT t.name, lower(f."table"), (SELECT group_concat(name, char(0)) FROM pragma_table_info(t.name) WHERE pk > 0)
@@ -160,7 +160,7 @@ struct ReferenceViolations {
       """)
     var found: [String: [String]] = [:]
     while try connection.step(statement) {
-      guard own.contains(statement.text(1)), !own.contains(statement.text(0).lowercased()) else { continue }
+      guard own.contains(statement.text(1)), !own.contains(statement.text(0).asciiLowercased) else { continue }
       found[statement.text(0)] =
         statement.isNull(2) ? [] : statement.text(2).split(separator: "\0").map(String.init)
     }

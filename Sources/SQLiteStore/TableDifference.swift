@@ -171,7 +171,7 @@ struct TableDifference {
   }
 
   private static func text(_ reference: Reference) -> String {
-    "\(reference.columns.joined(separator: ", ")) to \(reference.table)".lowercased()
+    "\(reference.columns.joined(separator: ", ")) to \(reference.table)".asciiLowercased
   }
 
   /// The references that the table itself has, of columns that are declared.
@@ -184,7 +184,7 @@ struct TableDifference {
       let table = statement.text(2)
       found[statement.integer(0), default: ([], table)].columns.append(statement.text(1))
     }
-    let declared = Set(schema.columns.map { $0.name.lowercased() })
+    let declared = Set(schema.columns.map { $0.name.asciiLowercased })
     return Set(
       found.values.filter { declared.isSuperset(of: $0.columns) }.map {
         "\($0.columns.joined(separator: ", ")) to \($0.table)"

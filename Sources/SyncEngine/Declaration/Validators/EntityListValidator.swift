@@ -22,7 +22,7 @@ enum EntityListValidator {
     var owners: [String: String] = [:]
     for schema in plans.flatMap(\.tables) {
       guard let owner = schema.references.first(where: \.isOwner)?.table else { continue }
-      if let other = owners.updateValue(owner, forKey: schema.name.lowercased()), other != owner {
+      if let other = owners.updateValue(owner, forKey: schema.name.asciiLowercased), other != owner {
         throw DeclarationError(
           "the table \"\(schema.name)\" belongs to rows of \"\(other)\" and of \"\(owner)\"; children of two kinds of rows need two tables"
         )

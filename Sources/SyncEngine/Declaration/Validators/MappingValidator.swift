@@ -11,12 +11,12 @@ enum MappingValidator {
     if owners.contains(where: { $0 == record }) {
       throw DeclarationError("\(table): its records hold records of the same type, without an end")
     }
-    if owners.contains(where: { $0.table.lowercased() == table.lowercased() }) {
+    if owners.contains(where: { $0.table.asciiLowercased == table.asciiLowercased }) {
       throw DeclarationError("\(table): a record and one in it have the same table")
     }
     for (index, nested) in mapping.nested.enumerated() {
       let twins = mapping.nested[..<index].filter {
-        $0.record.table.lowercased() == nested.record.table.lowercased()
+        $0.record.table.asciiLowercased == nested.record.table.asciiLowercased
       }
       if twins.contains(where: { nested.isOwned || $0.isOwned }) {
         throw DeclarationError(
