@@ -58,7 +58,9 @@ enum DurationFormat: Sendable {
     for (index, part) in parts.enumerated() {
       let digits = part.prefix { (0x30...0x39).contains($0) }
       let isLast = index == parts.count - 1
-      guard index == 0 ? !digits.isEmpty : digits.count == 2, isLast || digits.count == part.count,
+      // Behind the last digits a point can be, but no exponent.
+      guard index == 0 ? !digits.isEmpty : digits.count == 2,
+        digits.count == part.count || (isLast && part[digits.endIndex...].allSatisfy { $0 < 0x3A }),
         let value = NumberToken(UnsafeBufferPointer(rebasing: part), mayPad: true)?.integer(timesTenTo: 6),
         index == 0 || value < 60_000_000
       else { return nil }
