@@ -130,19 +130,26 @@ struct DecodingPlan: Sendable {
   private mutating func add(_ records: NestedRecords, owner: TableSchema) throws(DeclarationError) {
     let schema = try TableSchema.erased(records.record, owner: records.isOwned ? owner : nil)
     let plan = try DecodingPlan.erased(records.record, schema: schema)
+    try add(plan, schema: schema, rows: records.rows, isOwned: records.isOwned)
+  }
+
+  /// Adds the records of another plan, inside the records of this one.
+  mutating func add(
+    _ plan: DecodingPlan, schema: TableSchema, rows: Rows, isOwned: Bool
+  ) throws(DeclarationError) {
     var parents: [Int] = []
     for name in plan.parentColumns {
       guard let position = columns.firstIndex(where: { $0.name == name }) else {
         throw DeclarationError(
-          "\(schema.name): \"@parent.\(name)\" is read, but \(owner.name) has no such column that comes from the source"
+          "\(schema.name): \"@parent.\(name)\" is read, but \(table) has no such column that comes from the source"
         )
       }
       parents.append(position)
     }
     nested.append(
       Nested(
-        plan: plan, schema: schema, source: source(records.rows.listPath, isKey: false), rows: records.rows,
-        parents: parents, isOwned: records.isOwned))
+        plan: plan, schema: schema, source: source(rows.listPath, isKey: false), rows: rows,
+        parents: parents, isOwned: isOwned))
   }
 
   private mutating func source(_ path: JSONPath, isKey: Bool) -> Source {
