@@ -131,6 +131,10 @@ extension RecordDecoder {
       isString = tape.kind(value) == .string
     case .scalar(let scalar):
       present[column] = true
+      if case .custom(_, let read) = plan.reading.operation {
+        guard let made = try? JSONDocument.parse(scalar.json) else { return "it is not JSON" }
+        return append(made.root, column, read, &batch)
+      }
       if scalar.kind == .null { return appendNull(column, &batch) }
       isString = scalar.kind == .string
     }
@@ -175,9 +179,8 @@ extension RecordDecoder {
     _ tape: JSONTape, _ value: Int, _ column: Int, _ read: (JSONValue) throws -> StoredValue,
     _ batch: inout RowBatchBuilder
   ) -> String? {
-    guard let document else { return "the value is not in a document" }
     do {
-      let made = try read(JSONValue(document: document, index: value))
+      let made = try read(value)
       if made == .null { return appendNull(column, &batch) }
       batch.append(stored: made)
       return nil
@@ -355,7 +358,10 @@ extension RecordDecoder {
     default:
       switch stored(scalar, reading.operation) {
       case .success(let stored): value = stored
-      case .failure(let fault): return "\(excerpt(scalar)) \(fault.reason)"
+      case .failure(let fault):
+        guard let substitute = reading.substitute else { return "\(excerpt(scalar)) \(fault.reason)" }
+        batch.append(stored: substitute)
+        return nil
       }
     }
     guard let member = reading.member else {

@@ -7,6 +7,15 @@ struct Scalar {
   var bytes: UnsafeBufferPointer<UInt8>
 
   static var null: Scalar { Scalar(kind: .null, bytes: UnsafeBufferPointer(start: nil, count: 0)) }
+
+  /// The value as JSON text.
+  var json: [UInt8] {
+    switch kind {
+    case .null: Array("null".utf8)
+    case .string: Array(quotedJSON(String(decoding: bytes, as: UTF8.self)).utf8)
+    default: Array(bytes)
+    }
+  }
 }
 
 /// The forms in which each type is accepted: those that lose nothing. Each function returns nil for all others.
@@ -132,6 +141,8 @@ extension Scalar {
       case UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), UInt8(ascii: "{"), UInt8(ascii: "}"),
         UInt8(ascii: "|"), UInt8(ascii: "\\"), UInt8(ascii: "^"), UInt8(ascii: "`"):
         return false
+      // U+0080 to U+009F are control characters as well.
+      case 0xC2 where index + 1 < bytes.count && bytes[index + 1] < 0xA0: return false
       case UInt8(ascii: "%"):
         guard index + 2 < bytes.count, DataEncoding.hexDigit(bytes[index + 1]) != nil,
           DataEncoding.hexDigit(bytes[index + 2]) != nil
