@@ -30,7 +30,7 @@ struct DocumentWriter {
     spacing = pick([0, 0, 5, 50])
     if below(200) == 0 { bytes += [0xEF, 0xBB, 0xBF] }
     space()
-    records(mapping, mapping.rowsPath[...])
+    records(mapping.table, mapping.table.rowsPath[...])
     space()
     if below(100) == 0 { damage() }
     return bytes
@@ -49,19 +49,9 @@ struct DocumentWriter {
   }
 
   /// The way to the records, and then them.
-  private mutating func records(_ mapping: TestedMapping, _ path: ArraySlice<TestedMapping.Step>) {
+  private mutating func records(_ table: TestedTable, _ path: ArraySlice<TestedPath.Step>) {
     if below(1000) < oddness / 10 { return anything(depth: 2) }
-    guard let step = path.first else {
-      switch mapping.rows.shape {
-      case .object: return record(mapping)
-      case .listOrObject where chance(40): return record(mapping)
-      case .byKey:
-        return object((0..<below(5)).map { _ in nil }) { writer, _ in writer.record(mapping) }
-      default:
-        if mapping.rows.isNullEmpty && chance(10) { return word("null") }
-        return array(below(5)) { writer, _ in writer.record(mapping) }
-      }
-    }
+    guard let step = path.first, step != .wildcard else { return list(table, path.dropFirst()) }
     switch step {
     case .key(let key):
       var keys: [String?] = [key]
@@ -72,26 +62,62 @@ struct DocumentWriter {
           return writer.chance(50)
             ? writer.word(writer.pick(["null", "[]", "{}", "0", "\"\"", "false"])) : writer.anything(depth: 1)
         }
-        writer.records(mapping, path.dropFirst())
+        writer.records(table, path.dropFirst())
       }
     case .index(let index):
       array(index + 1 + (chance(30) ? 1 : 0)) { writer, position in
-        if position == index { writer.records(mapping, path.dropFirst()) } else { writer.anything(depth: 1) }
+        if position == index { writer.records(table, path.dropFirst()) } else { writer.anything(depth: 1) }
       }
+    case .wildcard: break
     }
   }
 
-  private mutating func record(_ mapping: TestedMapping) {
-    if below(1000) < oddness / 3 { return anything(depth: 2) }
-    value(at: mapping.tree)
+  /// The records of a table, in its shape; with a path, that from each element to its record.
+  private mutating func list(_ table: TestedTable, _ path: ArraySlice<TestedPath.Step>) {
+    let count = below(table.rows.shape == .list && below(10) == 0 ? 9 : 5)
+    switch table.rows.shape {
+    case .object: return chance(5) ? word("null") : record(table)
+    case .listOrObject where chance(40): return record(table)
+    case .byKey: return object((0..<count).map { _ in nil }) { writer, _ in writer.element(table, path) }
+    default:
+      if table.rows.isNullEmpty && chance(10) { return word("null") }
+      return array(count) { writer, _ in writer.element(table, path) }
+    }
   }
 
-  private mutating func value(at tree: TestedMapping.Tree) {
+  private mutating func element(_ table: TestedTable, _ path: ArraySlice<TestedPath.Step>) {
+    guard let step = path.first else { return record(table) }
+    if chance(10) { return chance(60) ? word(pick(["null", "{}", "[]", "1"])) : anything(depth: 1) }
+    switch step {
+    case .key(let key):
+      object(chance(10) ? [key, nil] : [key]) { writer, position in
+        if position == 0 { writer.element(table, path.dropFirst()) } else { writer.anything(depth: 1) }
+      }
+    case .index(let index):
+      array(index + 1) { writer, position in
+        if position == index { writer.element(table, path.dropFirst()) } else { writer.word("null") }
+      }
+    case .wildcard: break
+    }
+  }
+
+  private mutating func record(_ table: TestedTable) {
+    if below(1000) < oddness / 3 { return anything(depth: 2) }
+    value(at: table.tree)
+  }
+
+  private mutating func value(at tree: TestedPath.Tree) {
     if below(1000) < oddness { return anything(depth: 2) }
     if below(1000) < 8 { return word("null") }
-    let isLeaf = tree.members.isEmpty && tree.elements.isEmpty
-    if !tree.types.isEmpty, isLeaf || chance(40) {
+    if !tree.tables.isEmpty, tree.isLeaf || chance(70) {
+      let table = pick(tree.tables)
+      return list(table, table.rowsPath.drop { $0 != .wildcard }.dropFirst())
+    }
+    if !tree.types.isEmpty, tree.isLeaf || chance(40) {
       return pick(tree.types).value(&self)
+    }
+    if let element = tree.wildcard.first, tree.members.isEmpty || chance(70) {
+      return array(below(4)) { writer, position in writer.value(at: tree.elements[position] ?? element) }
     }
     if !tree.elements.isEmpty, tree.members.isEmpty || chance(50) {
       let last = tree.elements.keys.max() ?? 0
@@ -118,7 +144,7 @@ struct DocumentWriter {
   // MARK: Containers
 
   /// An object with the given keys; nil stands for any.
-  private mutating func object(
+  mutating func object(
     _ keys: [String?], _ value: (inout DocumentWriter, _ position: Int) -> Void
   ) {
     bytes.append(UInt8(ascii: "{"))
@@ -138,7 +164,7 @@ struct DocumentWriter {
     bytes.append(UInt8(ascii: "}"))
   }
 
-  private mutating func array(_ count: Int, _ value: (inout DocumentWriter, _ position: Int) -> Void) {
+  mutating func array(_ count: Int, _ value: (inout DocumentWriter, _ position: Int) -> Void) {
     bytes.append(UInt8(ascii: "["))
     space()
     for position in 0..<count {
@@ -152,9 +178,11 @@ struct DocumentWriter {
     bytes.append(UInt8(ascii: "]"))
   }
 
-  private mutating func anyKey() -> String {
-    chance(30) ? TestedMapping.key(&self) : chance(20) ? "" : chance(30) ? String(below(100)) : characters()
+  mutating func anyKey() -> String {
+    chance(30) ? TestedPath.key(&self) : chance(20) ? "" : chance(30) ? String(below(100)) : characters()
   }
+
+  private static let flat = TestedType.all.filter { !$0.isJSON }
 
   /// Any JSON value.
   mutating func anything(depth: Int) {
@@ -162,7 +190,7 @@ struct DocumentWriter {
     case 0: word(pick(["null", "true", "false"]))
     case 1: number(quoted: 0)
     case 2: textual()
-    case 3...6: pick(TestedType.all.filter { $0.name != "json" }).value(&self)
+    case 3...6: pick(Self.flat).value(&self)
     case 7: array(below(4)) { writer, _ in writer.anything(depth: depth - 1) }
     case 8: object((0..<below(4)).map { _ in nil }) { writer, _ in writer.anything(depth: depth - 1) }
     default:
@@ -216,7 +244,7 @@ struct DocumentWriter {
   }
 
   /// Another spelling of the same number.
-  private mutating func spelling(_ text: String) -> String {
+  mutating func spelling(_ text: String) -> String {
     let sign = text.hasPrefix("-") ? "-" : ""
     let digits = String(text.dropFirst(sign.count))
     let e = pick(["e", "E"])
@@ -257,7 +285,7 @@ struct DocumentWriter {
     "20240229", "20230229", "2024", "1.10", "1", "3", "-1",
   ]
 
-  private mutating func numberToken() -> String {
+  mutating func numberToken() -> String {
     switch below(6) {
     case 0, 1: return pick(Self.edges)
     case 2: return spelling(pick(["0", "1", "12", "-128", "9223372036854775807", "-9223372036854775809"]))
@@ -274,12 +302,12 @@ struct DocumentWriter {
     }
   }
 
-  private mutating func digits(_ count: Int) -> String {
+  mutating func digits(_ count: Int) -> String {
     (0..<count).reduce(into: "") { text, _ in text += String(below(10)) }
   }
 
   /// Text that looks like a number, a date or an address, and often is none.
-  private mutating func nearly(_ text: String) -> String {
+  mutating func nearly(_ text: String) -> String {
     switch below(10) {
     case 0: return " " + text
     case 1: return text + pick([" ", "\n", "\u{0}", "Z", ".", "e", "e+", "0", "_", "\u{E9}"])
@@ -342,7 +370,7 @@ struct DocumentWriter {
     "\u{D7FF}", "\u{E000}", "\u{7FF}", "\u{800}", "\u{10000}", "text", "{", "}", "[", "]", ",", ":", "null",
   ]
 
-  private mutating func characters() -> String {
+  mutating func characters() -> String {
     let count = chance(90) ? below(8) : below(80)
     return (0..<count).reduce(into: "") { text, _ in text += pick(Self.pieces) }
   }
@@ -357,19 +385,25 @@ struct DocumentWriter {
     if below(50) == 0 {
       text = pick([
         "", "http://[", "http://a b", "\u{E9}", "/relative", "a:b", "http://[::1]/", "http://a/%zz",
-        "mailto:x@y",
+        "mailto:x@y", "1a:b", "a/b:c", "?q", "#f", "#f#g", "//host/p", "a:", "urn:isbn:1", "http://a:8x/",
+        "http://a/%4",
+        "http://a/[1]", "http://u@h/", "http://a/\u{80}", "http://a/\u{A0}", "http://a/\u{7F}", "http://a/|",
+        "http://a/?x=[1]", "http:///p", "http://", "http://a:/", "http://\u{E9}.example/\u{1F600}", "a b",
+        "../x", ":a",
+        "http://a/\u{FFFF}", "http://a/\u{E000}", "http://a/?\u{E000}", "tel:+1-2", "x:/", "x:y/z",
+        "http://a\\b",
       ])
     }
     string(text)
   }
 
-  private mutating func padded(_ value: Int, _ width: Int) -> String {
+  mutating func padded(_ value: Int, _ width: Int) -> String {
     let text = String(value)
     return String(repeating: "0", count: max(0, width - text.count)) + text
   }
 
   /// A date's year, month and day, most often one that exists.
-  private mutating func day() -> (year: Int, month: Int, day: Int) {
+  mutating func day() -> (year: Int, month: Int, day: Int) {
     let year =
       chance(20) ? pick([1, 4, 100, 400, 1582, 1600, 1900, 1970, 2000, 2100, 9999]) : 1950 + below(120)
     let month = chance(99) ? 1 + below(12) : pick([0, 13, 99])

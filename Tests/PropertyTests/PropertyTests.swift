@@ -14,9 +14,9 @@ struct PropertyTests {
     ProcessInfo.processInfo.environment["SYNCD_TEST_SEED"].flatMap(UInt64.init)
     ?? UInt64.random(in: 1...999_999)
 
-  private static let documentsPerBatch = 5000
-  private static let documentsPerMapping = 50
-  private static let batches = isLong ? 200 : 20
+  private static let documentsPerBatch = 4000
+  private static let documentsPerMapping = 20
+  private static let batches = isLong ? 200 : 8
 
   @Test("every cell is what the contract says", arguments: 0..<Self.batches)
   func cells(batch: Int) throws {
@@ -28,7 +28,7 @@ struct PropertyTests {
     for mappingNumber in 0..<Self.documentsPerBatch / Self.documentsPerMapping {
       let mapping = TestedMapping(&random)
       mappings += mapping.description + "\n"
-      let decoder = RecordDecoder(mapping.plan)
+      let decoder = RecordDecoder(mapping.table.plan)
       for _ in 0..<Self.documentsPerMapping {
         let document = random.document(for: mapping)
         documents += Array("\(mappingNumber) \(document.count)\n".utf8) + document + [0x0A]
@@ -58,16 +58,17 @@ struct PropertyTests {
     into results: inout Results
   ) {
     guard let document = try? parser.parse(body) else { return results.add("refused") }
-    guard let list = try? RecordList(in: document.root, rows: mapping.rows) else {
+    guard let list = try? RecordList(in: document.root, rows: mapping.source.rows) else {
       return results.add("unusable")
     }
     guard let records = list.value else {
-      return results.add("\(list.errorMember == nil ? 0 : 1) . .")
+      return results.add("\(list.errorMember == nil ? 0 : 1) 0 . .")
     }
     var bad: [BadRecord] = []
-    let batch = decoder.decode(
-      records, of: RecordSource(rows: mapping.rows), page: 1, context: RecordContext(parent: mapping.parent)
-    ) { bad.append($0) }.batch
-    results.add(batch, bad: bad, hasError: list.errorMember != nil)
+    let page = decoder.decode(
+      records, of: mapping.source, page: 1,
+      context: RecordContext(fetchedAt: 1_700_000_000_123, parent: mapping.parent)
+    ) { bad.append($0) }
+    results.add(page, bad: bad, hasError: list.errorMember != nil)
   }
 }

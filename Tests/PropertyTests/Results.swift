@@ -9,8 +9,23 @@ struct Results {
     text.append(UInt8(ascii: "\n"))
   }
 
-  mutating func add(_ batch: RowBatch, bad: [BadRecord], hasError: Bool) {
-    text += Array(hasError ? "1 ".utf8 : "0 ".utf8)
+  mutating func add(_ page: PageRows, bad: [BadRecord], hasError: Bool) {
+    text += Array("\(hasError ? 1 : 0) \(page.recordCount) ".utf8)
+    add(page.batch)
+    text.append(UInt8(ascii: " "))
+    let entries = bad.map { "\($0.position):\($0.column ?? "")" }
+    text += Array((entries.isEmpty ? "." : entries.joined(separator: ",")).utf8)
+    for nested in page.nested {
+      text.append(UInt8(ascii: " "))
+      add(nested.batch)
+      for numbers in [nested.owners, nested.lists] {
+        text += Array((numbers.isEmpty ? " ." : " " + numbers.map(String.init).joined(separator: ",")).utf8)
+      }
+    }
+    text.append(UInt8(ascii: "\n"))
+  }
+
+  private mutating func add(_ batch: RowBatch) {
     if batch.rowCount == 0 { text.append(UInt8(ascii: ".")) }
     for row in 0..<batch.rowCount {
       if row > 0 { text.append(UInt8(ascii: ";")) }
@@ -19,9 +34,6 @@ struct Results {
         add(batch, batch.row(row)[column])
       }
     }
-    text.append(UInt8(ascii: " "))
-    let entries = bad.map { "\($0.position):\($0.column ?? "")" }
-    add(entries.isEmpty ? "." : entries.joined(separator: ","))
   }
 
   private mutating func add(_ batch: RowBatch, _ cell: Cell) {
