@@ -131,10 +131,6 @@ extension RecordDecoder {
       isString = tape.kind(value) == .string
     case .scalar(let scalar):
       present[column] = true
-      if case .custom(_, let read) = plan.reading.operation {
-        guard let made = try? JSONDocument.parse(scalar.json) else { return "it is not JSON" }
-        return append(made.root, column, read, &batch)
-      }
       if scalar.kind == .null { return appendNull(column, &batch) }
       isString = scalar.kind == .string
     }
@@ -179,8 +175,9 @@ extension RecordDecoder {
     _ tape: JSONTape, _ value: Int, _ column: Int, _ read: (JSONValue) throws -> StoredValue,
     _ batch: inout RowBatchBuilder
   ) -> String? {
+    guard let document else { return "the value is not in a document" }
     do {
-      let made = try read(value)
+      let made = try read(JSONValue(document: document, index: value))
       if made == .null { return appendNull(column, &batch) }
       batch.append(stored: made)
       return nil

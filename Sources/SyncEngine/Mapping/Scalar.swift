@@ -7,15 +7,6 @@ struct Scalar {
   var bytes: UnsafeBufferPointer<UInt8>
 
   static var null: Scalar { Scalar(kind: .null, bytes: UnsafeBufferPointer(start: nil, count: 0)) }
-
-  /// The value as JSON text.
-  var json: [UInt8] {
-    switch kind {
-    case .null: Array("null".utf8)
-    case .string: Array(quotedJSON(String(decoding: bytes, as: UTF8.self)).utf8)
-    default: Array(bytes)
-    }
-  }
 }
 
 /// The forms in which each type is accepted: those that lose nothing. Each function returns nil for all others.
