@@ -15,7 +15,7 @@ struct PropertyTests {
     ?? UInt64.random(in: 1...999_999)
 
   private static let documentsPerBatch = 4000
-  private static let documentsPerMapping = 20
+  private static let documentsPerMapping = 10
   private static let batches = isLong ? 200 : 8
 
   @Test("every cell is what the contract says", arguments: 0..<Self.batches)

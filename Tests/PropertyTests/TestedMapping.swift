@@ -86,17 +86,16 @@ struct TestedMapping: Sendable {
     source.prepare = .setting { [steps] record in
       var members: [String: PreparedValue] = [:]
       for step in steps {
-        members[step.key] =
-          switch step.kind {
-          case "text": .text("n\u{E9}\u{1}\"\\")
-          case "integer": .integer(-12)
-          case "boolean": .boolean(true)
-          case "null": .null
-          case "list": .list([.text("a"), .text("")])
-          default:
-            guard let value = record[step.what] else { throw Unreadable() }
-            .value(value)
-          }
+        switch step.kind {
+        case "text": members[step.key] = .text("n\u{E9}\u{1}\"\\")
+        case "integer": members[step.key] = .integer(-12)
+        case "boolean": members[step.key] = .boolean(true)
+        case "null": members[step.key] = .null
+        case "list": members[step.key] = .list([.text("a"), .text("")])
+        default:
+          guard let value = record[step.what] else { throw Unreadable() }
+          members[step.key] = .value(value)
+        }
       }
       return members
     }

@@ -156,7 +156,7 @@ struct TestedTable: Sendable {
     // A JSON column reads values at paths only, and a key is no template. A place that never fits the type makes
     // every record bad, so it is rare.
     let isText = type.name == "text"
-    if !type.isJSON {
+    if !type.isJSON, !type.isClosure {
       if rows.shape == .byKey, random.chance(isText ? 60 : isKey ? 10 : 2) {
         return Place(.paths(["@key"]), #"["recordKey", null]"#)
       }
@@ -166,16 +166,16 @@ struct TestedTable: Sendable {
       if random.chance(isText || type.name == "iso8601" ? 5 : 0) {
         return Place(.paths(["@fetchedAt"]), #"["fetchedAt", null]"#)
       }
-      if random.chance(5), !isNested, !type.isClosure {
+      if random.chance(5), !isNested {
         let column = Self.parentColumn(&random, for: type)
         return Place(.paths([JSONPath(parsing: "@parent.\(column)")]), #"["parent", "\#(column)"]"#)
       }
-      if !isKey, random.chance(isText ? 30 : 2), !type.isClosure {
+      if !isKey, random.chance(isText ? 30 : 2) {
         return template(&random, isNested: isNested)
       }
     }
     if type.name == "json", random.chance(10) { return Place(.paths([.root]), #"["path", []]"#) }
-    if type.isList || type.isClosure ? random.chance(30) : !isKey && random.chance(1) {
+    if type.isList ? random.chance(30) : !isKey && !type.isClosure && random.chance(1) {
       let path = collectedPath(&random, type)
       return Place(.paths([TestedPath.jsonPath(path)]), #"["path", \#(TestedPath.text(path))]"#)
     }

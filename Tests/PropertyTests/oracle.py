@@ -1117,7 +1117,10 @@ def main():
     for mapping in mappings:
         for table in [mapping, *all_nested(mapping)]:
             for column in table["columns"]:
-                counts.update({column["type"]: 0, column["type"] + ":bad": 0})
+                counts.update({column["type"]: 0})
+                # Any JSON fits there: only a null can be bad, and that is seldom.
+                if column["type"] != "json":
+                    counts.update({column["type"] + ":bad": 0})
     print(" ".join(f"{name} {count}" for name, count in sorted(counts.items())))
 
 
