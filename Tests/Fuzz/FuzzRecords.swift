@@ -223,7 +223,7 @@ struct Target {
     // Lists of dates and values of one's own are read when they are asked for.
     let isChecked =
       column.type != .json
-      || ["integers", "bytes", "numbers", "flags", "words", "sizes"].contains(column.name)
+      || ["integers", "bytes", "numbers", "singles", "flags", "words", "sizes"].contains(column.name)
     guard isChecked, let value = batch.value(row: row, column: position) else { return }
     do { try assign(value) } catch {
       require(false, "\(column.name) cannot be read: \(error)", body)

@@ -191,6 +191,7 @@ struct Kinds: Entity {
   var integers: [Int]?
   var bytes: [Int8] = []
   var numbers: [Double]?
+  var singles: [Float]?
   var flags: [Bool]?
   var words: [String] = ["a"]
   var dates: [Date]?
@@ -217,6 +218,7 @@ struct Kinds: Entity {
     Field(\.integers, "n")
     Field(\.bytes, "n", .missingAsNull, .nullAsDefault)
     Field(\.numbers, "n")
+    Field(\.singles, "n")
     Field(\.flags, "flags")
     Field(\.words, "tags[*].name")
     Field(\.dates, "n")

@@ -197,7 +197,7 @@ struct TestedTable: Sendable {
     let element =
       switch type.name {
       case "int64List", "uint64List", "int8List": "uint8"
-      case "doubleList": "double"
+      case "doubleList", "floatList": "double"
       case "boolList": "bool"
       default: "text"
       }

@@ -140,6 +140,7 @@ struct TestedType: Sendable {
       $0.list { $0.unquotedInteger(in: 0 ... .max) }
     },
     TestedType("doubleList", \.numbers, \.plainNumbers, canBeKey: false) { $0.list { $0.number(quoted: 0) } },
+    TestedType("floatList", \.singles, \.plainSingles, canBeKey: false) { $0.list { $0.number(quoted: 0) } },
     TestedType("boolList", \.flags, \.plainFlags, canBeKey: false) {
       $0.list { $0.word($0.pick(["true", "false"])) }
     },

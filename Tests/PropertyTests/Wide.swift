@@ -35,7 +35,7 @@ struct Wide: Entity {
   var list: [String]?, dictionary: [String: Double]?
   var float: Float?, decimal: Decimal?, day: Day?, duration: Duration?, uuid: UUID?, data: Data?
   var json: JSONText?, integers: [Int]?, bytes: [Int8]?, naturals: [UInt64]?, numbers: [Double]?
-  var flags: [Bool]?, dates: [Date]?, isbn: ISBN?
+  var flags: [Bool]?, dates: [Date]?, isbn: ISBN?, singles: [Float]?
 
   var plainInt8: Int8 = 8, plainInt16: Int16 = 16, plainInt32: Int32 = 32, plainInt64: Int64 = .min
   var plainInt = -1, plainUInt8: UInt8 = 8, plainUInt16: UInt16 = 16, plainUInt32: UInt32 = 32
@@ -48,7 +48,8 @@ struct Wide: Entity {
     plainData = Data([0, 255])
   var plainJSON = JSONText("{}"), plainIntegers = [1, -1], plainBytes: [Int8] = [],
     plainNaturals: [UInt64] = [0]
-  var plainNumbers = [0.5], plainFlags = [true], plainDates: [Date] = [], plainISBN = ISBN.some
+  var plainNumbers = [0.5], plainSingles: [Float] = [0.5], plainFlags = [true], plainDates: [Date] = [],
+    plainISBN = ISBN.some
 
   static let source = Source(.property, "wide", paging: .none)
   static var mapping: Mapping<Wide> { Key(\.plainInt) }

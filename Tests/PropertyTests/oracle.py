@@ -553,7 +553,7 @@ def is_number(value):
 
 
 def is_single(value):
-    return is_number(value) and single(value, {}) != BAD
+    return is_number(value) and abs(float(value)) <= LARGEST_SINGLE
 
 
 def is_whole(low, high):
@@ -568,6 +568,7 @@ ELEMENTS = {
     "stringList": lambda value: is_text(value) and not is_lone(value),
     "boolList": lambda value: isinstance(value, bool),
     "doubleList": is_number,
+    "floatList": is_single,
     "int64List": is_whole(*RANGES["int64"]),
     "int8List": is_whole(*RANGES["int8"]),
     "uint64List": is_whole(*RANGES["uint64"]),

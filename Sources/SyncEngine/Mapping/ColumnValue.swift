@@ -231,7 +231,8 @@ extension Array: ColumnValue where Element: ColumnValue & Codable {
     let scalar: JSONScalar? =
       switch Element.reading.operation {
       case .integer(let range): .integer(range)
-      case .real, .float: .number
+      case .real: .number
+      case .float: .single
       case .boolean: .boolean
       case .text: .string
       default: nil

@@ -94,5 +94,5 @@ enum JSONShape: Sendable {
 
 /// The scalars that a list in a column of JSON is made of, as `JSONDecoder` will read them.
 enum JSONScalar: Sendable {
-  case integer(ClosedRange<Int64>), number, boolean, string
+  case integer(ClosedRange<Int64>), number, single, boolean, string
 }

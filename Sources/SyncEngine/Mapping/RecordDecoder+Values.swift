@@ -486,6 +486,8 @@ extension JSONScalar {
     case (.integer(let range), .integer), (.integer(let range), .decimal):
       NumberToken(tape.raw(value))?.integer.map(range.contains) ?? false
     case (.number, .integer), (.number, .decimal): nearestDouble(tape.raw(value)) != nil
+    case (.single, .integer), (.single, .decimal):
+      nearestDouble(tape.raw(value)).map { abs($0) <= Double(Float.greatestFiniteMagnitude) } ?? false
     default: false
     }
   }
