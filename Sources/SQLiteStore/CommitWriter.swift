@@ -125,6 +125,8 @@ struct ReferenceViolations {
       while try connection.step(statement) {
         count += 1
         guard named.count < 10 else { continue }
+        let parent = statement.text(2)
+        let known = schemas.first { $0.name.asciiLowercased == parent.asciiLowercased }?.name ?? parent
         var row: String?
         // A table without row numbers does not say which row it is.
         if !keys.isEmpty, !statement.isNull(1) {
@@ -134,7 +136,7 @@ struct ReferenceViolations {
             "SELECT \(key) FROM \(quoted(table)) WHERE rowid = ?1", .integer(statement.integer(1)))
         }
         named.append(
-          "\n  \(table)\(row.map { " \($0)" } ?? ""): there is no row of \(statement.text(2)) that it refers to"
+          "\n  \(table)\(row.map { " \($0)" } ?? ""): there is no row of \(known) that it refers to"
         )
       }
     }
@@ -160,7 +162,9 @@ struct ReferenceViolations {
       """)
     var found: [String: [String]] = [:]
     while try connection.step(statement) {
-      guard own.contains(statement.text(1)), !own.contains(statement.text(0).asciiLowercased) else { continue }
+      guard own.contains(statement.text(1)), !own.contains(statement.text(0).asciiLowercased) else {
+        continue
+      }
       found[statement.text(0)] =
         statement.isNull(2) ? [] : statement.text(2).split(separator: "\0").map(String.init)
     }

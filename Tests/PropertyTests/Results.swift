@@ -43,7 +43,7 @@ struct Results {
     case .integer: text += Array("i\(cell.integer)".utf8)
     case .real: text += Array(Self.cell(.real(cell.real)).utf8)
     case .text, .blob:
-      text.append(cell.kind == .text ? UInt8(ascii: "t") : UInt8(ascii: "b"))
+      text.append(cell.kind == .text ? UInt8(ascii: "t") : UInt8(ascii: "x"))
       for byte in batch.text(cell) { text += [Self.digit(byte >> 4), Self.digit(byte & 15)] }
     }
   }
@@ -58,7 +58,7 @@ struct Results {
       "d" + String(repeating: "0", count: value.bitPattern.leadingZeroBitCount / 4).prefix(15)
         + String(value.bitPattern, radix: 16)
     case .blob(let bytes):
-      "b" + String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
+      "x" + String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
     case .text(let text):
       "t" + String(decoding: text.utf8.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
     }

@@ -470,14 +470,14 @@ def base64(value, column):
     rest = len(body) * 6 % 8
     if bits & ((1 << rest) - 1):
         return BAD
-    cell = "b" + (bits >> rest).to_bytes(len(body) * 6 // 8, "big").hex()
+    cell = "x" + (bits >> rest).to_bytes(len(body) * 6 // 8, "big").hex()
     return {cell, BAD} if re.search("[+/]", body) and re.search("[_-]", body) else cell
 
 
 @reads("hex")
 def hexadecimal(value, column):
     match = re.match(r"(?:[0-9a-fA-F]{2})*\Z", value) if is_text(value) else None
-    return "b" + value.lower() if match else BAD
+    return "x" + value.lower() if match else BAD
 
 
 # RFC 3986, appendix A, with the characters that RFC 3987 adds.
@@ -524,6 +524,10 @@ class JSONCell:
 
 class Collected(list):
     """The values behind a wildcard."""
+
+
+class Obstacle:
+    """A value of the wrong kind on the way behind a wildcard."""
 
 
 def is_list(value):
@@ -655,7 +659,8 @@ def walk(value, path, is_key=False):
         if value is None:
             return None
         if step is None:
-            return Collected(collect(value, path[position:])) if is_list(value) else BAD_VALUE
+            found = collect(value, path[position:])
+            return BAD_VALUE if any(isinstance(v, Obstacle) for v in found) else Collected(found)
         if isinstance(step, int):
             if not is_list(value):
                 return BAD_VALUE
@@ -675,15 +680,17 @@ def walk(value, path, is_key=False):
 
 
 def collect(value, path):
-    """The values that a path with wildcards leads to; what stands in its way leads to none."""
+    """The values that a path with wildcards leads to, and what stands in its way; a null there leads to none."""
     if not path:
         return [value]
+    if value is None:
+        return []
     step, rest = path[0], path[1:]
+    if not (is_list(value) if step is None or isinstance(step, int) else isinstance(value, Pairs)):
+        return [Obstacle()]
     if step is None:
-        return [v for element in value for v in collect(element, rest)] if is_list(value) else []
-    if isinstance(step, int):
-        return collect(value[step], rest) if is_list(value) and step < len(value) else []
-    found = members(value, step) if isinstance(value, Pairs) else []
+        return [v for element in value for v in collect(element, rest)]
+    found = members(value, step) if isinstance(step, str) else value[step : step + 1]
     return collect(found[-1], rest) if found else []
 
 
@@ -801,7 +808,7 @@ def handed_on(cell, column):
         return MISSING_VALUE if kind == "-" else None
     if kind == "d":
         return RealText(repr(struct.unpack(">d", bytes.fromhex(rest))[0]))
-    if kind == "b":
+    if kind == "x":
         return binascii.b2a_base64(bytes.fromhex(rest), newline=False).decode()
     if kind == "t":
         text = bytes.fromhex(rest).decode()
@@ -879,7 +886,7 @@ def nested_entries(record, rows):
 def bad_fault(mapping, record, context, bad):
     """Why a record cannot be bad by the column `bad`; None if it can."""
     columns = mapping["columns"]
-    if not isinstance(record, Pairs) and reads_members(mapping):
+    if isinstance(record, Obstacle) or (not isinstance(record, Pairs) and reads_members(mapping)):
         return None if bad == "" else "a bad record without a column"
     allowed = [cells(column, record, context) for column in columns]
     head, _, rest = bad.partition(".")
@@ -920,7 +927,7 @@ class Stream:
 def good_fault(mapping, record, context, row, number, streams, document):
     """Why a row, or a row of a record in this one, is not what the record must give; None if all are."""
     columns = mapping["columns"]
-    if not isinstance(record, Pairs) and reads_members(mapping):
+    if isinstance(record, Obstacle) or (not isinstance(record, Pairs) and reads_members(mapping)):
         return "a row of what is no object"
     for column, cell in zip(columns, row):
         found = cells(column, record, context)
@@ -932,7 +939,7 @@ def good_fault(mapping, record, context, row, number, streams, document):
     parents = {column["name"]: [handed_on(cell, column)] for column, cell in zip(columns, row)}
     for nested in mapping["nested"]:
         found = nested_entries(record, nested["rows"])
-        if found is BAD_VALUE:
+        if found is BAD_VALUE or (found is not MISSING_VALUE and any(isinstance(r, Obstacle) for _, r in found)):
             return f"{nested['table']} is bad"
         if found is MISSING_VALUE:
             continue
@@ -1049,7 +1056,7 @@ def fault(mapping, document, got):
     next_row = 0
     for position, (key, record) in enumerate(entries):
         bad = got_bad.pop(str(position + 1), None)
-        if mapping["filter"]:
+        if mapping["filter"] and not isinstance(record, Obstacle):
             found = passes(mapping["filter"], record)
             if BAD in found and bad == "":
                 continue

@@ -162,9 +162,9 @@ struct TableTests {
   @Test(
     "a row of another table that refers to a row the run deletes fails the run, and the message names it",
     arguments: [
-      ("note (n INTEGER PRIMARY KEY, item INT REFERENCES item(id))", "note rowid 7"),
-      ("note (n INTEGER PRIMARY KEY, item INT REFERENCES ITEM(id) ON DELETE RESTRICT)", "note rowid 7"),
-      ("note (n INTEGER PRIMARY KEY, item INT REFERENCES item(id)) WITHOUT ROWID", "a row of note"),
+      ("note (n INTEGER PRIMARY KEY, item INT REFERENCES item(id))", "note n 7"),
+      ("note (n INTEGER PRIMARY KEY, item INT REFERENCES ITEM(id) ON DELETE RESTRICT)", "note n 7"),
+      ("note (n INTEGER PRIMARY KEY, item INT REFERENCES item(id)) WITHOUT ROWID", "note"),
     ])
   func referredToFromOutside(table: String, row: String) async throws {
     let stocked = try Stocked()
