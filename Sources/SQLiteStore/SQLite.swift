@@ -105,14 +105,18 @@ public final class SQLite: Store {
     return try await perform { connection, _ in
       let difference = try TableDifference(of: schema, in: connection)
       // In a table that someone else made, what is not declared is theirs.
-      return difference.isMade ? difference.faults + difference.deviations : difference.faults
+      guard difference.isMade else { return difference.faults }
+      return difference.faults + difference.deviations
+        + difference.extra.map {
+          "the column \"\($0.name)\" is not declared (it stays, unless --drop-columns is given)"
+        }
     }
   }
 
-  public func rebuild(_ schema: TableSchema, droppingColumns: Bool) async throws -> Rebuild? {
-    if path != ":memory:", !Platform.exists(path) { return nil }
+  public func rebuild(_ schemas: [TableSchema], droppingColumns: Bool) async throws -> [Rebuild] {
+    if path != ":memory:", !Platform.exists(path) { return [] }
     return try await perform { connection, _ in
-      try TableRebuild(of: schema, droppingColumns: droppingColumns, in: connection)?.run()
+      try TableRebuild.run(schemas, droppingColumns: droppingColumns, in: connection)
     }
   }
 

@@ -21,7 +21,7 @@ struct TableDifference {
   private(set) var faults: [String] = []
   /// Differences that the rows can live with.
   private(set) var deviations: [String] = []
-  /// Columns that the declaration does not name.
+  /// Columns that the declaration does not name; they stay unless a rebuild is told to drop them.
   private(set) var extra: [Actual] = []
   private(set) var actual: [String: Actual] = [:]
 
@@ -39,7 +39,12 @@ struct TableDifference {
   init(of schema: TableSchema, in connection: Connection) throws {
     self.schema = schema
     exists = try connection.hasTable(schema.name)
-    isMade = try exists && Journal.isMade(schema.name, in: connection)
+    // The engine's own tables are STRICT and have row numbers: one that is not came in place of it.
+    isMade =
+      try exists && Journal.isMade(schema.name, in: connection)
+      && connection.integer(
+        "SELECT 1 FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND strict AND NOT wr",
+        .text(schema.name)) != nil
     guard exists else {
       if try connection.integer(
         "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ?1 COLLATE NOCASE", .text(schema.name))
@@ -84,8 +89,6 @@ struct TableDifference {
       if column.isNotNull && column.defaultValue == nil && !column.isGenerated {
         faults.append(
           "the table's column \"\(column.name)\" needs a value that the declaration does not have")
-      } else {
-        deviations.append("the column \"\(column.name)\" is not declared")
       }
     }
     if isMade {
@@ -129,6 +132,15 @@ struct TableDifference {
     }
     if !column.isNullable, !there.isNotNull, column.role != .key {
       deviations.append("\(name) takes null, but the declaration does not")
+    }
+    if isMade, column.role != .key {
+      let declared = column.defaultValue.map { TableDefinition.literal($0, column.type) }
+      // A default that is an expression comes back without its parentheses.
+      let isSame = there.defaultValue == declared || there.defaultValue.map { "(\($0))" } == declared
+      if !isSame {
+        deviations.append(
+          "the default of \(name) is \(there.defaultValue ?? "none"), not \(declared ?? "none")")
+      }
     }
     if column.role == .local, there.defaultValue == nil, column.defaultValue != nil { locals.append(column) }
     let collation = connection.collation(of: column.name, in: schema.name)

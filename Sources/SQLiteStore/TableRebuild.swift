@@ -18,8 +18,11 @@ struct TableRebuild {
     guard difference.exists else { return nil }
     let extra = difference.extra.filter { !$0.isGenerated }
     (kept, dropped) = droppingColumns ? ([], extra) : (extra, [])
-    let isOnlyExtra = difference.faults.isEmpty && difference.deviations.count == difference.extra.count
-    if isOnlyExtra && dropped.isEmpty && difference.missing.isEmpty { return nil }
+    if difference.faults.isEmpty && difference.deviations.isEmpty && difference.missing.isEmpty
+      && dropped.isEmpty
+    {
+      return nil
+    }
     guard difference.isMade else {
       throw StoreError("the table \"\(schema.name)\" was not made by this program, which leaves it as it is")
     }
@@ -31,7 +34,10 @@ struct TableRebuild {
     (self.schema, self.connection) = (schema, connection)
   }
 
-  func run() throws -> Rebuild {
+  /// Rebuilds those of the tables that differ, all of them or none.
+  static func run(
+    _ schemas: [TableSchema], droppingColumns: Bool, in connection: Connection
+  ) throws -> [Rebuild] {
     // Neither can be changed inside a transaction (sqlite.org/pragma.html#pragma_foreign_keys).
     try connection.execute("PRAGMA foreign_keys = OFF")
     try connection.execute("PRAGMA legacy_alter_table = ON")
@@ -39,38 +45,44 @@ struct TableRebuild {
       try? connection.execute("PRAGMA legacy_alter_table = OFF")
       try? connection.execute("PRAGMA foreign_keys = ON")
     }
-    return try connection.transaction { _ in
-      let table = quoted(schema.name)
-      let fresh = quoted("syncd_new_\(schema.name)")
-      let belongings = try self.belongings()
-      try refuseMisfits()
-      try connection.execute("DROP TABLE IF EXISTS \(fresh)")
-      try connection.execute(TableDefinition(schema).sql(named: "syncd_new_\(schema.name)", adding: kept))
-      let columns = schema.columns.map { quoted($0.name) } + kept.map { quoted($0.name) }
-      let values = schema.columns.map(carried) + kept.map { quoted($0.name) }
-      do {
-        try connection.execute(
-          "INSERT INTO \(fresh) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", ")) FROM \(table)"
-        )
-      } catch {
-        throw StoreError("the rows of \"\(schema.name)\" do not fit its new declaration: \(error)")
+    return try connection.transaction { connection in
+      let done = try schemas.compactMap {
+        try TableRebuild(of: $0, droppingColumns: droppingColumns, in: connection)?.run()
       }
-      try connection.execute("DROP TABLE \(table)")
-      try connection.execute("ALTER TABLE \(fresh) RENAME TO \(table)")
-      for sql in belongings { try connection.execute(sql) }
-      if let conflict = try ReferenceViolations(of: [schema], in: connection).conflict {
+      if !done.isEmpty,
+        let conflict = try ReferenceViolations(of: schemas, andToThem: true, in: connection).conflict
+      {
         throw StoreError("\(conflict)")
       }
-      let changes =
-        difference.missing.map { "the column \"\($0.name)\" was added" }
-        + difference.faults + difference.deviations.filter { !isKeptColumn($0) }
-      return Rebuild(
-        changes: changes, rows: Int(try connection.integer("SELECT count(*) FROM \(table)") ?? 0))
+      return done
     }
   }
 
-  private func isKeptColumn(_ deviation: String) -> Bool {
-    kept.contains { deviation == "the column \"\($0.name)\" is not declared" }
+  private func run() throws -> Rebuild {
+    let table = quoted(schema.name)
+    let fresh = quoted("syncd_new_\(schema.name)")
+    let belongings = try self.belongings()
+    try refuseMisfits()
+    try connection.execute("DROP TABLE IF EXISTS \(fresh)")
+    try connection.execute(TableDefinition(schema).sql(named: "syncd_new_\(schema.name)", adding: kept))
+    let columns = schema.columns.map { quoted($0.name) } + kept.map { quoted($0.name) }
+    let values = schema.columns.map(carried) + kept.map { quoted($0.name) }
+    do {
+      try connection.execute(
+        "INSERT INTO \(fresh) (\(columns.joined(separator: ", "))) SELECT \(values.joined(separator: ", ")) FROM \(table)"
+      )
+    } catch {
+      throw StoreError(
+        "the rows of \"\(schema.name)\" do not fit its new declaration, nothing was changed: \(error)")
+    }
+    try connection.execute("DROP TABLE \(table)")
+    try connection.execute("ALTER TABLE \(fresh) RENAME TO \(table)")
+    for sql in belongings { try connection.execute(sql) }
+    return Rebuild(
+      table: schema.name,
+      changes: difference.missing.map { "the column \"\($0.name)\" was added" }
+        + dropped.map { "the column \"\($0.name)\" was dropped" } + difference.faults + difference.deviations,
+      rows: Int(try connection.integer("SELECT count(*) FROM \(table)") ?? 0))
   }
 
   /// Indexes and triggers, which go with the table, as SQL.

@@ -12,9 +12,9 @@ struct RebuildCommand {
       do {
         let done = try await program.engine.rebuild(entity, droppingColumns: program.dropsColumns)
         if done.isEmpty { program.console.write("\(entity.table): nothing to change") }
-        for (table, rebuild) in done {
+        for rebuild in done {
           program.console.write(
-            "\(table): rebuilt with \(rebuild.rows) \(rebuild.rows == 1 ? "row" : "rows"); what differed: \(rebuild.changes.joined(separator: "; "))"
+            "\(rebuild.table): rebuilt with \(rebuild.rows) \(rebuild.rows == 1 ? "row" : "rows"); what differed: \(rebuild.changes.joined(separator: "; "))"
           )
         }
       } catch let error as SyncError where error.kind == .busy {

@@ -56,8 +56,8 @@ extension FixedWidthInteger where Self: ColumnValue & Codable {
   public static var reading: Reading {
     Reading(.integer(Int64(clamping: Self.min)...Int64(clamping: Self.max)))
   }
-  // A UInt64 above Int64.max has no place in a column: it can only come from an initial value.
-  public var stored: StoredValue { .integer(Int64(clamping: self)) }
+  // A UInt64 above Int64.max has no place in a column. As an initial value it is refused by the start of the program.
+  public var stored: StoredValue { Int64(exactly: self).map { .integer($0) } ?? .text(String(self)) }
   public init(stored: StoredValue) throws {
     guard case .integer(let integer) = stored, let value = Self(exactly: integer) else {
       throw UnreadableValue(stored, Self.self)

@@ -6,6 +6,9 @@ public struct Day: Sendable, Hashable, Comparable, CustomStringConvertible {
   public let month: Int
   public let day: Int
 
+  /// 1970-01-01, as the initial value of a property.
+  public init() { (year, month, day) = (1970, 1, 1) }
+
   /// Nil for a day that the calendar does not have.
   public init?(year: Int, month: Int, day: Int) {
     guard Timestamp.days(year: year, month: month, day: day) != nil else { return nil }

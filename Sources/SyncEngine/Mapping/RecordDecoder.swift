@@ -214,7 +214,14 @@ final class RecordDecoder {
     onBad(
       BadRecord(
         page: batch.page, position: context.position + 1, key: key, column: fault.column, path: fault.path,
-        reason: fault.reason, record: redactor.withoutSecrets(tape.text(record).utf8)))
+        reason: fault.reason, record: rejected(tape, record)))
+  }
+
+  /// A bad record as it is kept: without secrets, and no more of it than 64 kB.
+  func rejected(_ tape: JSONTape, _ record: Int) -> String {
+    let text = redactor.withoutSecrets(tape.text(record).utf8)
+    let limit = 64 << 10
+    return text.utf8.count <= limit ? text : "\(text.unicodeScalars.prefix(limit))…"
   }
 
   /// Why a record does not fit.

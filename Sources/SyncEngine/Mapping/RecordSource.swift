@@ -37,7 +37,7 @@ extension RecordDecoder {
       onBad(
         BadRecord(
           page: batch.page, position: context.position + 1, key: nil, column: nil, path: nil,
-          reason: excerpt("\(error)"), record: redactor.withoutSecrets(tape.text(record).utf8)))
+          reason: excerpt("\(error)"), record: rejected(tape, record)))
     }
   }
 }

@@ -89,23 +89,15 @@ public final class Engine: Sendable {
 
   /// Makes the entity's tables what its declaration asks for, as ``Store/rebuild(_:droppingColumns:)`` does, while no
   /// run works on them.
-  public func rebuild(
-    _ entity: any Entity.Type, droppingColumns: Bool = false
-  ) async throws -> [(table: String, rebuild: Rebuild)] {
+  public func rebuild(_ entity: any Entity.Type, droppingColumns: Bool = false) async throws -> [Rebuild] {
     let plan = try EntityPlan.erased(entity, urls: options.urls)
     let leases = try await lease(plan)
     defer { for lease in leases { lease.end() } }
-    var done: [(String, Rebuild)] = []
-    for schema in plan.tables {
-      do {
-        if let rebuild = try await store.rebuild(schema, droppingColumns: droppingColumns) {
-          done.append((schema.name, rebuild))
-        }
-      } catch let error as StoreError {
-        throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact(error.description))
-      }
+    do { return try await store.rebuild(plan.tables, droppingColumns: droppingColumns) } catch let error
+      as StoreError
+    {
+      throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact(error.description))
     }
-    return done
   }
 
   /// The right to run on the entity's tables.

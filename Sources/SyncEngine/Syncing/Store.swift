@@ -26,13 +26,13 @@ public protocol Store: Sendable {
   /// there does not differ.
   func differences(from schema: TableSchema) async throws -> [String]
 
-  /// Makes a table that the engine created what the schema asks for, in one transaction. Its rows, its local columns,
+  /// Makes tables that the engine created what their schemas ask for, in one transaction. Their rows, local columns,
   /// indexes and triggers stay.
   ///
   /// - Parameter droppingColumns: whether columns that are no longer declared go, with what they hold.
-  /// - Returns: what was changed; nil where nothing differs.
+  /// - Returns: what was changed, for the tables that differed.
   /// - Throws: ``StoreError`` for a table that someone else made, and for values that do not fit their new type.
-  func rebuild(_ schema: TableSchema, droppingColumns: Bool) async throws -> Rebuild?
+  func rebuild(_ schemas: [TableSchema], droppingColumns: Bool) async throws -> [Rebuild]
 
   /// The records that runs left out as bad, the oldest first.
   func rejects(of tables: [String]) async throws -> [Reject]
@@ -92,9 +92,12 @@ public struct LeaseTimeout: Error, Sendable, CustomStringConvertible {
 
 /// What a rebuild changed.
 public struct Rebuild: Sendable, Hashable {
+  public var table: String
   public var changes: [String]
   public var rows: Int
-  public init(changes: [String], rows: Int) { (self.changes, self.rows) = (changes, rows) }
+  public init(table: String, changes: [String], rows: Int) {
+    (self.table, self.changes, self.rows) = (table, changes, rows)
+  }
 }
 
 /// A record that a run left out as bad.

@@ -57,7 +57,7 @@ struct RebuildCommandTests {
       try call(scene, "rebuild", "book"),
       is: #"""
         0
-        book: rebuilt with 1 row; what differed: the column "genre" was added; the column "title" is INTEGER, not TEXT; the column "author" takes no null, but the declaration does; the column "title" takes null, but the declaration does not
+        book: rebuilt with 1 row; what differed: the column "genre" was added; the column "title" is INTEGER, not TEXT; the column "author" takes no null, but the declaration does; the column "title" takes null, but the declaration does not; the default of the column "title" is none, not ''; the default of the column "author" is '', not none
 
         """#)
     expect(try call(scene, "rebuild", "book"), is: "0\nbook: nothing to change\n")

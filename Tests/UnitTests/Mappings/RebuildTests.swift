@@ -54,7 +54,7 @@ struct RebuildTests {
     do {
       let done = try await scene.engine.rebuild(entity, droppingColumns: dropping)
       return done.map {
-        "\($0.table): \($0.rebuild.rows) rows: \($0.rebuild.changes.joined(separator: "; "))"
+        "\($0.table): \($0.rows) rows: \($0.changes.joined(separator: "; "))"
       }
       .joined(separator: "\n")
     } catch { return "\(error)" }
@@ -125,13 +125,13 @@ struct RebuildTests {
     expect(
       try await differences(scene, V2.self),
       is:
-        "thing: \(faults); the column \"name\" is TEXT, not INTEGER\ntag: the column \"thing\" is INTEGER, not TEXT"
+        "thing: \(faults); the column \"name\" is TEXT, not INTEGER; the default of the column \"name\" is 'n', not 0\ntag: the column \"thing\" is INTEGER, not TEXT"
     )
     let before = try scene.rows("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 1")
     expect(
       await rebuild(scene, V2.self),
       is:
-        "thing: 2 rows: \(faults); the column \"name\" is TEXT, not INTEGER\ntag: 3 rows: the column \"thing\" is INTEGER, not TEXT"
+        "thing: 2 rows: \(faults); the column \"name\" is TEXT, not INTEGER; the default of the column \"name\" is 'n', not 0\ntag: 3 rows: the column \"thing\" is INTEGER, not TEXT"
     )
     expect(
       try scene.rows(
@@ -251,15 +251,17 @@ struct RebuildTests {
     expect(
       await rebuild(scene, Strict.self),
       is:
-        #"THING: 2 rows: the column "added" was added; the column "count" takes null, but the declaration does not; the column "ratio" takes null, but the declaration does not"#
+        #"THING: 2 rows: the column "added" was added; the column "count" takes null, but the declaration does not; the default of the column "count" is none, not 9; the column "ratio" takes null, but the declaration does not"#
     )
     expect(
       try scene.rows("SELECT id, name, count, ratio, hex(added), mine FROM thing ORDER BY 1"),
       is: "1 | n | 9 | 1.0 | 27 | m\n2 | n | 9 | 7.0 | 27 | m")
-    expect(try await differences(scene, Strict.self), is: #"THING: the column "mine" is not declared"#)
+    expect(
+      try await differences(scene, Strict.self),
+      is: #"THING: the column "mine" is not declared (it stays, unless --drop-columns is given)"#)
     expect(
       await rebuild(scene, Strict.self, dropping: true),
-      is: #"THING: 2 rows: the column "mine" is not declared"#)
+      is: #"THING: 2 rows: the column "mine" was dropped"#)
     expect(try scene.rows("SELECT * FROM thing ORDER BY 1"), is: "1 | n | 9 | 1.0 | '\n2 | n | 9 | 7.0 | '")
   }
 
@@ -285,7 +287,9 @@ struct RebuildTests {
         #"thing: the table "thing" that is there does not fit the declaration: the table's column "id" needs a value that the declaration does not have; the command rebuild changes it and keeps its rows"#
     )
     let refused = await rebuild(scene, OtherKey.self)
-    #expect(refused.hasPrefix(#"thing: the rows of "thing" do not fit its new declaration: "#), "\(refused)")
+    #expect(
+      refused.hasPrefix(#"thing: the rows of "thing" do not fit its new declaration, nothing was changed: "#),
+      "\(refused)")
     try scene.fixture.execute("UPDATE thing SET name = 'b' WHERE id = 2; DROP TABLE tag")
     _ = await rebuild(scene, OtherKey.self)
     expect(try scene.rows("SELECT name, id, mine FROM thing ORDER BY 1"), is: "a | 1 | local\nb | 2 | local")

@@ -44,6 +44,12 @@ enum MappingValidator {
   private static func fault<R>(of column: MappedColumn<R>, initial: StoredValue, _ rows: Rows) -> String? {
     if case .template(let template) = column.place, let fault = template.fault { return ": \(fault)" }
     if let fault = column.paths.lazy.compactMap(\.fault).first { return ": \(fault)" }
+    switch (initial, column.reading.columnType) {
+    case (.real(let value), _) where !value.isFinite:
+      return " has the initial value \(value), which no column holds"
+    case (.text(let value), .integer): return " has the initial value \(value), which is beyond 64 bits"
+    default: break
+    }
     if let fault = column.reading.fault { return ": \(fault)" }
     if column.options.isSuperset(of: [.required, .nullAsDefault]) {
       return " is .required, so it has no default for .nullAsDefault"
