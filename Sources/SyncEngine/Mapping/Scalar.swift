@@ -147,9 +147,9 @@ extension Scalar {
   /// An http address of host and path in plain characters, which needs no asking.
   static func isPlainURL(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
     var host = 0
-    if bytes.starts(with: "https://".utf8) {
+    if begins(bytes, with: "https://") {
       host = 8
-    } else if bytes.starts(with: "http://".utf8) {
+    } else if begins(bytes, with: "http://") {
       host = 7
     }
     guard host > 0 else { return false }
@@ -161,6 +161,13 @@ extension Scalar {
       guard isHostByte(byte) || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "_") else { return false }
       index += 1
     }
+    return true
+  }
+
+  @inline(__always)
+  private static func begins(_ bytes: UnsafeBufferPointer<UInt8>, with word: StaticString) -> Bool {
+    guard bytes.count >= word.utf8CodeUnitCount else { return false }
+    for index in 0..<word.utf8CodeUnitCount where bytes[index] != word.utf8Start[index] { return false }
     return true
   }
 
