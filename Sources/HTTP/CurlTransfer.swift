@@ -79,6 +79,16 @@ final class CurlTransfer: Sendable {
         ? "\(field.name);" : "\(field.name): \(field.value)"
       received.list = curl_slist_append(received.list, line)
     }
+    if let body = request.body {
+      // libcurl copies it, so it may go before the transfer does; the size has to be set first.
+      ccurl_set_long(easy, CURLOPT_POSTFIELDSIZE, body.count)
+      body.withUnsafeBytes { _ = ccurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress)) }
+      // Without a wait for "100 Continue", which many servers never send.
+      received.list = curl_slist_append(received.list, "Expect:")
+    }
+    if request.method != "GET" || request.body != nil {
+      ccurl_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method)
+    }
     ccurl_set_list(easy, CURLOPT_HTTPHEADER, received.list)
 
     let context = Unmanaged.passUnretained(received).toOpaque()

@@ -54,6 +54,12 @@ public struct HTTPClient: Sendable {
         }
         return response
       }
+      // 307 and 308 repeat the request as it is; the others would make a GET of it (RFC 9110 §15.4), which asks for
+      // something else.
+      guard request.method == "GET" || [307, 308].contains(response.status) else {
+        throw HTTPError(
+          .redirect, "status \(response.status) would turn \(request.method) into GET, which asks for something else")
+      }
       redirects += 1
       guard redirects <= maxRedirects else {
         throw HTTPError(.redirect, "more than \(maxRedirects) redirects")

@@ -1,11 +1,12 @@
 /// One request as it goes over the wire.
 public struct HTTPRequest: Sendable {
+  public var method: String
   public var url: HTTPURL
   public var headers: HTTPHeaders
+  public var body: [UInt8]?
 
-  public init(url: HTTPURL, headers: HTTPHeaders = [:]) {
-    self.url = url
-    self.headers = headers
+  public init(_ method: String = "GET", url: HTTPURL, headers: HTTPHeaders = [:], body: [UInt8]? = nil) {
+    (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
   }
 }
 

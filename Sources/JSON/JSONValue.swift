@@ -79,6 +79,19 @@ public struct JSONValue: Sendable {
     }
   }
 
+  /// The last element of an array; nil for an empty one and for other kinds.
+  public var last: JSONValue? {
+    tape { tape in
+      guard tape.kind(index) == .array else { return nil }
+      var (child, last) = (index + 1, -1)
+      while child < tape.next(index) {
+        last = child
+        child = tape.next(child)
+      }
+      return last < 0 ? nil : JSONValue(document: document, index: last)
+    }
+  }
+
   /// The number of elements or members; 0 for scalars.
   public var count: Int {
     tape { tape in

@@ -17,6 +17,8 @@ public struct API: Sendable {
   public var auth: [Authentication]
   public var headers: HTTPHeaders
   public var rate: Rate?
+  /// Requests under way at once for one walk, where it is known beforehand which pages there are.
+  public var concurrency: Int
   public var retry: RetryPolicy
   public var limits: HTTPLimits
   /// Origins besides the API's own that redirects and next links may lead to. They are asked without credentials.
@@ -33,10 +35,11 @@ public struct API: Sendable {
   }
 
   public init(
-    _ name: String, url: String, auth: Authentication..., headers: HTTPHeaders = [:], rate: Rate? = nil,
+    _ name: String, url: String, auth: Authentication..., headers: HTTPHeaders = [:], rate: Rate? = nil, concurrency: Int = 4,
     retry: RetryPolicy = RetryPolicy(), limits: HTTPLimits = HTTPLimits(), foreignOrigins: [String] = []
   ) {
     (self.name, self.url, self.auth, self.headers, self.rate) = (name, url, auth, headers, rate)
+    self.concurrency = concurrency
     (self.retry, self.limits, self.foreignOrigins) = (retry, limits, foreignOrigins)
   }
 }

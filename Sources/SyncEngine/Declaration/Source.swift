@@ -9,6 +9,7 @@ public struct Source: Sendable {
   public var api: API
   public var path: String
   public var query: Query
+  public var body: RequestBody?
   public var headers: [String: String]
   public var rows: Rows
   public var paging: Paging
@@ -21,6 +22,7 @@ public struct Source: Sendable {
   /// - Parameters:
   ///   - path: appended to the API's URL. `{parent.column}` is filled from the parents' rows, percent-encoded.
   ///   - query: parameters of every page.
+  ///   - body: makes the requests POST, for search endpoints.
   ///   - headers: header fields of every request, besides the API's.
   ///   - rows: where in the answer the records are.
   ///   - paging: how one page leads to the next. ``Paging/none`` says that one answer is all.
@@ -30,14 +32,14 @@ public struct Source: Sendable {
   ///   - prepare: makes a record of each record before it is mapped, for what no field can say.
   ///   - badRecords: what a record that does not fit does to the run.
   public init(
-    _ api: API, _ path: String, query: Query = [:], headers: [String: String] = [:],
+    _ api: API, _ path: String, query: Query = [:], body: RequestBody? = nil, headers: [String: String] = [:],
     rows: Rows = .list(.root),
     paging: Paging, maxPages: Int = 10_000, parents: Parents? = nil, where filter: RecordFilter? = nil,
     prepare: Preparation? = nil, badRecords: BadRecords = .fail
   ) {
     (self.api, self.path, self.query, self.headers, self.rows) = (api, path, query, headers, rows)
     (self.paging, self.maxPages, self.parents, self.badRecords) = (paging, maxPages, parents, badRecords)
-    (self.filter, self.prepare) = (filter, prepare)
+    (self.body, self.filter, self.prepare) = (body, filter, prepare)
   }
 }
 

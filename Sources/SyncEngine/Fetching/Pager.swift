@@ -1,9 +1,9 @@
 import HTTP
 import JSON
 
-/// What a request adds to the source's own address, or the whole address of a page.
+/// What a request adds to the source's own one, or the whole address of a page.
 public enum PageRequest: Sendable, Hashable {
-  /// Query items behind those of the source.
+  /// Parameters besides those of the source.
   case items([Item])
   /// An address that the server gave, used byte for byte.
   case address(String)
@@ -11,8 +11,24 @@ public enum PageRequest: Sendable, Hashable {
   public struct Item: Sendable, Hashable {
     public var name: String
     public var value: String
-    public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
+    public var place: ParameterPlace
+    /// Whether a JSON body takes the value as a number.
+    public var isNumber: Bool
+
+    public init(
+      _ name: String, _ value: String, in place: ParameterPlace = .query, isNumber: Bool = false
+    ) {
+      (self.name, self.value, self.place, self.isNumber) = (name, value, place, isNumber)
+    }
   }
+}
+
+/// Where a paging parameter stands in a request.
+public enum ParameterPlace: Sendable, Hashable {
+  case query
+  case header
+  /// A member of a JSON body, by its path, or a field of a form.
+  case body
 }
 
 /// An answer as a pager sees it.
@@ -23,6 +39,8 @@ public struct Page: Sendable {
   public var headers: HTTPHeaders
   /// The parsed body; nil for an answer that ends the walk by its status.
   public var root: JSONValue?
+  /// The last record of the page as it came; nil where there is none.
+  public var lastRecord: JSONValue?
   /// Records on the page, bad ones included. Known when ``Pager/needsRecords`` is true.
   public var recordCount: Int
   /// Records that no earlier page of this walk had, as far as their keys tell. Known when ``Pager/needsRecords`` is true.
@@ -44,12 +62,29 @@ public enum PageEnd: Sendable, Hashable {
 }
 
 /// One walk over the pages of a source. Each walk has a fresh one.
+///
+/// A paging of one's own is a small struct behind ``Paging/init(_:pager:)``:
+///
+/// ```swift
+/// struct Letters: Pager {
+///   private var letters = Array("abc")
+///   func firstRequest() -> PageRequest { .items([.init("letter", "a")]) }
+///   mutating func decide(after page: Page) -> PageDecision {
+///     letters.removeFirst()
+///     return letters.first.map { .next(.items([.init("letter", String($0))])) } ?? .end(.proven)
+///   }
+/// }
+/// // paging: Paging("letters") { _ in Letters() }
+/// ```
 public protocol Pager: Sendable {
   /// Whether decisions depend on the records of a page; otherwise the next page is asked for before they are read.
   var needsRecords: Bool { get }
 
   /// Whether records can move between pages while the walk goes on, so that one walk may miss a row that is there.
   var mayShift: Bool { get }
+
+  /// Whether the first records of a page may be the last ones of the page before: they do not count as doubled then.
+  var repeatsBoundary: Bool { get }
 
   func firstRequest() -> PageRequest
 
@@ -58,13 +93,22 @@ public protocol Pager: Sendable {
   /// - Throws: ``PagingError`` if the page's paging fields cannot be understood.
   mutating func decide(after page: Page) throws -> PageDecision
 
-  /// Whether a status that is no success ends the walk. It is never asked for the first page.
+  /// The requests that will follow the one decided last, as far as they are known: up to `count` are sent ahead.
+  func upcoming(_ count: Int) -> [PageRequest]
+
+  /// Whether a status is that of a page: 200 to 299 but 204 and 206.
+  func isPage(status: Int) -> Bool
+
+  /// Whether a status that is no page's ends the walk. It is never asked for the first page.
   func isEnd(status: Int) -> Bool
 }
 
 extension Pager {
   public var needsRecords: Bool { false }
   public var mayShift: Bool { false }
+  public var repeatsBoundary: Bool { false }
+  public func upcoming(_ count: Int) -> [PageRequest] { [] }
+  public func isPage(status: Int) -> Bool { (200...299).contains(status) && status != 204 && status != 206 }
   public func isEnd(status: Int) -> Bool { false }
 }
 
@@ -74,20 +118,64 @@ public struct PagingError: Error, Sendable, CustomStringConvertible {
   public init(_ description: String) { self.description = description }
 }
 
+/// What a pager knows of the walk that it is made for.
+public struct PagingContext: Sendable {
+  /// Whether the end has to be proven even where that costs a request, because a deletion depends on it.
+  public var asksForEnd: Bool
+  /// When the run began, in milliseconds since 1970.
+  public var startedAt: Int64
+}
+
 /// How one page leads to the next.
 ///
 /// ## Topics
 /// - ``none``
 /// - ``next(_:)``
+/// - ``next(header:)``
 /// - ``linkHeader``
-/// - ``cursor(_:parameter:more:)``
-/// - ``offset(_:limit:size:start:total:)``
-/// - ``page(_:from:size:sizeParameter:total:pages:endStatus:)``
+/// - ``cursor(_:parameter:in:more:)``
+/// - ``cursor(header:parameter:in:)``
+/// - ``offset(_:limit:size:start:total:in:)``
+/// - ``page(_:from:size:sizeParameter:total:pages:endStatus:in:)``
+/// - ``keyset(_:field:more:size:sizeParameter:in:)``
+/// - ``range(_:size:)``
+/// - ``windows(from:to:since:step:_:paging:)``
+/// - ``until(_:_:)``
+/// - ``init(_:pager:)``
 public struct Paging: Sendable {
-  let makePager: @Sendable (_ asksForEnd: Bool) -> any Pager
+  let makePager: @Sendable (PagingContext) -> any Pager
   let paths: [JSONPath]
   /// Why the paging cannot work; the start of the program refuses it.
   var fault: String?
   /// Distinguishes declarations for the fingerprint of a scope.
   let description: String
+
+  init(
+    makePager: @escaping @Sendable (PagingContext) -> any Pager, paths: [JSONPath], fault: String? = nil,
+    description: String
+  ) {
+    (self.makePager, self.paths, self.fault, self.description) = (makePager, paths, fault, description)
+  }
+
+  /// A paging of one's own.
+  ///
+  /// - Parameters:
+  ///   - name: changes with what the pager asks for, so that a run over other records than the last one's does not
+  ///     delete those.
+  ///   - pager: makes a fresh pager for each walk.
+  public init(_ name: String, pager: @escaping @Sendable (PagingContext) -> any Pager) {
+    self.init(makePager: pager, paths: [], description: "own \(name)")
+  }
+}
+
+/// A token that leads to the next page, checked for loops of any length.
+struct TokenTrail: Sendable {
+  private var seen: Set<[UInt8]> = []
+
+  /// - Throws: ``PagingError`` for a token that came before in this walk.
+  mutating func follow(_ token: String, _ name: String) throws(PagingError) {
+    guard seen.insert(Array(token.utf8)).inserted else {
+      throw PagingError("the \(name) \"\(token)\" repeats: the pages go round in a loop")
+    }
+  }
 }

@@ -1,10 +1,12 @@
 import HTTP
 
-/// The address of an entity's pages for one parent: the API's URL, the source's path and parameters.
+/// The requests for an entity's pages: the API's URL, the source's path, parameters, headers and body.
 struct RequestTemplate: Sendable {
   private let base: HTTPURL
   private let path: Template
   private let query: [(name: String, value: Template)]
+  private let body: RequestBody?
+  private let headers: HTTPHeaders
   let parentColumns: [String]
 
   /// What credentials belong to.
@@ -23,8 +25,13 @@ struct RequestTemplate: Sendable {
     }
     path = Template(source.path)
     query = source.query.items
+    body = source.body
+    var headers = source.api.headers
+    if headers["Accept"] == nil { headers["Accept"] = "application/json" }
+    for (name, value) in source.headers { headers[name] = value }
+    self.headers = headers
     var columns = known
-    for template in [path] + query.map(\.value) {
+    for template in [path] + query.map(\.value) + (body?.templates ?? []) {
       if let fault = template.fault { throw DeclarationError("\(entity): \(fault)") }
       for path in template.paths {
         guard let column = path.parentColumn(prefix: "parent") else {
@@ -38,34 +45,46 @@ struct RequestTemplate: Sendable {
     parentColumns = columns
   }
 
-  /// The address for one parent, whose values are in the order of ``parentColumns``.
+  /// The request for one parent, whose values are in the order of ``parentColumns``.
   ///
+  /// - Parameter items: what the paging adds.
   /// - Throws: ``PagingError`` for a value that must not stand in a path.
-  func address(parent: [StoredValue]) throws(PagingError) -> HTTPURL {
-    var filled = ""
+  func request(parent: [StoredValue], adding items: [PageRequest.Item] = []) throws(PagingError) -> HTTPRequest {
+    var request = HTTPRequest(url: try address(parent), headers: headers)
+    func added(_ place: ParameterPlace) -> [PageRequest.Item] { items.filter { $0.place == place } }
+    request.url = request.url.appending(query: added(.query).map { ($0.name, $0.value) })
+    for item in added(.header) { request.headers[item.name] = item.value }
+    if let body {
+      request.method = "POST"
+      request.body = body.bytes(added(.body)) { filled($0, parent) }
+      if request.headers["Content-Type"] == nil { request.headers["Content-Type"] = body.contentType }
+    }
+    return request
+  }
+
+  private func filled(_ template: Template, _ parent: [StoredValue]) -> String {
+    template.parts.map { part in
+      switch part {
+      case .literal(let text): text
+      case .path(let path): value(path, parent)
+      }
+    }.joined()
+  }
+
+  private func address(_ parent: [StoredValue]) throws(PagingError) -> HTTPURL {
+    var filledPath = ""
     for part in path.parts {
       switch part {
-      case .literal(let text): filled += text
-      case .path(let path): filled += try segment(value(path, parent))
+      case .literal(let text): filledPath += text
+      case .path(let path): filledPath += try segment(value(path, parent))
       }
     }
-    let mark = filled.utf8.firstIndex(of: UInt8(ascii: "?")) ?? filled.endIndex
-    let joined = base.appending(path: String(filled[..<mark]))
-      .appending(encodedQuery: String(Substring(filled.utf8[mark...].dropFirst())))
+    let mark = filledPath.utf8.firstIndex(of: UInt8(ascii: "?")) ?? filledPath.endIndex
+    let joined = base.appending(path: String(filledPath[..<mark]))
+      .appending(encodedQuery: String(Substring(filledPath.utf8[mark...].dropFirst())))
     let url: HTTPURL
     do { url = try HTTPURL(joined.string) } catch { throw PagingError("\(error)") }
-    return url.appending(
-      query: query.map { item in
-        (
-          item.name,
-          item.value.parts.map { part in
-            switch part {
-            case .literal(let text): text
-            case .path(let path): value(path, parent)
-            }
-          }.joined()
-        )
-      })
+    return url.appending(query: query.map { ($0.name, filled($0.value, parent)) })
   }
 
   private func value(_ path: JSONPath, _ parent: [StoredValue]) -> String {

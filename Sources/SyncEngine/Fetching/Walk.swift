@@ -43,6 +43,7 @@ struct Walker: Sendable {
   let client: HTTPClient
   let authorizer: Authorizer
   let redactor: Redactor
+  let context: PagingContext
   let onProgress: @Sendable (SyncProgress) -> Void
 
   /// Bad records that a failing run names; it counts them all.
@@ -73,7 +74,7 @@ struct Walker: Sendable {
     parents: [[StoredValue]], keys: inout KeyIndex, ordinals: inout Int, number: UInt8,
     confirming first: ProofOfCompleteness? = nil, firstPageOnly: Bool = false
   ) async throws -> Walk {
-    let mayShift = plan.source.paging.makePager(plan.asksForEnd).mayShift
+    let mayShift = plan.source.paging.makePager(context).mayShift
     let decoder = RecordDecoder(plan.decoding, redactor: redactor)
     let parser = JSONParser()
     var gathering = Gathering(
@@ -99,20 +100,22 @@ struct Walker: Sendable {
     of parent: [StoredValue], _ decoder: RecordDecoder, _ parser: JSONParser, _ gathering: inout Gathering,
     firstPageOnly: Bool
   ) async throws {
-    var pager = plan.source.paging.makePager(plan.asksForEnd)
+    var pager = plan.source.paging.makePager(context)
     gathering.ledger.beginPart()
     gathering.part += 1
     gathering.keylessPages.removeAll()
-    let home: HTTPURL
-    do { home = try plan.requests.address(parent: parent) } catch { throw WalkFailure(quoted("\(error)")) }
-    var current = home
+    let home: HTTPRequest
+    do { home = try plan.requests.request(parent: parent) } catch { throw WalkFailure(quoted("\(error)")) }
+    var current = home.url
     // Counted pages have a new address each time; one that comes again is a loop (of any length).
-    var asked: [String: Int] = [home.string: 1]
+    var asked: [RequestIdentity: Int] = [RequestIdentity(home): 1]
     var partPages = 0
-    var url = try address(pager.firstRequest(), home: home, current: current, page: gathering.walk.pages + 1)
-    asked[url.string] = 1
-    var pending = fetch(url)
-    defer { pending.cancel() }
+    var request = try self.request(
+      pager.firstRequest(), parent: parent, home: home, current: current, page: gathering.walk.pages + 1)
+    asked[RequestIdentity(request)] = 1
+    var queue = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
+    defer { queue.cancel() }
+    var pending = queue.take(request)
 
     while true {
       try Task.checkCancellation()
@@ -127,20 +130,19 @@ struct Walker: Sendable {
           fetched.cancel()
         }
       } catch let error as HTTPError {
-        throw WalkFailure(page: number, url: url, quoted("\(error)"))
+        throw WalkFailure(page: number, url: request.url, quoted("\(error)"))
       }
       current = response.url
       gathering.walk.pages += 1
       gathering.walk.bytes += response.bytesReceived
 
       var page = Page(
-        number: partPages, status: response.status, headers: response.headers, root: nil, recordCount: 0,
-        newKeyCount: 0)
-      let isSuccess =
-        (200...299).contains(response.status) && response.status != 204 && response.status != 206
-      if !isSuccess {
+        number: partPages, status: response.status, headers: response.headers, root: nil, lastRecord: nil,
+        recordCount: 0, newKeyCount: 0)
+      let isPage = pager.isPage(status: response.status)
+      if !isPage {
         guard partPages > 1, pager.isEnd(status: response.status) else {
-          throw WalkFailure(page: number, url: url, statusText(response))
+          throw WalkFailure(page: number, url: request.url, statusText(response))
         }
       }
       var decision: PageDecision?
@@ -148,33 +150,40 @@ struct Walker: Sendable {
       func decide() throws {
         let decided: PageDecision
         do { decided = try pager.decide(after: page) } catch {
-          throw WalkFailure(page: number, url: url, quoted("\(error)"))
+          throw WalkFailure(page: number, url: request.url, quoted("\(error)"))
         }
         decision = decided
-        guard case .next(let request) = decided, !firstPageOnly else { return }
-        (url, pending) = try follow(
-          request, home: home, current: current, page: number, partPages: partPages,
-          mayRepeat: pager.needsRecords, asked: &asked)
+        guard case .next(let next) = decided, !firstPageOnly else { return }
+        request = try self.request(next, parent: parent, home: home, current: current, page: number)
+        try check(request, current, page: number, partPages: partPages, mayRepeat: pager.needsRecords, &asked)
+        pending = queue.take(request)
+        // Where it is known which pages follow, some are asked for at once.
+        for next in pager.upcoming(plan.source.api.concurrency - 1) {
+          queue.fetchAhead(
+            try self.request(next, parent: parent, home: home, current: current, page: number))
+        }
       }
 
-      if isSuccess {
+      if isPage {
         let document: JSONDocument
         do { document = try parser.parse(response.body) } catch {
           let type = response.headers["Content-Type"].map { ", sent as \($0)" } ?? ""
-          throw WalkFailure(page: number, url: url, quoted("the body is not JSON\(type): \(error)"))
+          throw WalkFailure(page: number, url: request.url, quoted("the body is not JSON\(type): \(error)"))
         }
         page.root = document.root
         let list: RecordList
         do { list = try RecordList(in: document.root, rows: plan.source.rows) } catch {
-          throw WalkFailure(page: number, url: url, redactor.excerpt("\(error)".utf8, limit: 500))
+          throw WalkFailure(page: number, url: request.url, redactor.excerpt("\(error)".utf8, limit: 500))
         }
         if let errorMember = list.errorMember {
           gathering.ledger.doubt("the answer carries \(redactor.excerpt(errorMember.utf8, limit: 120))")
         }
+        if let records = list.value { page.lastRecord = records.kind == .array ? records.last : nil }
         // The next page is on its way while this one is decoded.
         if !pager.needsRecords { try decide() }
         if let records = list.value {
-          let (count, new) = decode(records, page: number, parent: parent, decoder, &gathering)
+          let (count, new) = decode(
+            records, page: number, parent: parent, repeatsBoundary: pager.repeatsBoundary, decoder, &gathering)
           (page.recordCount, page.newKeyCount) = (count, new)
         }
       }
@@ -192,18 +201,17 @@ struct Walker: Sendable {
     }
   }
 
-  /// The next page's address, checked, and the request for it under way.
-  private func follow(
-    _ request: PageRequest, home: HTTPURL, current: HTTPURL, page: Int, partPages: Int, mayRepeat: Bool,
-    asked: inout [String: Int]
-  ) throws -> (HTTPURL, Task<HTTPResponse, any Error>) {
-    let url = try address(request, home: home, current: current, page: page)
-    if let earlier = asked[url.string] {
+  /// - Throws: ``WalkFailure`` for a request that was made already, and for one beyond the limit of pages.
+  private func check(
+    _ request: HTTPRequest, _ current: HTTPURL, page: Int, partPages: Int, mayRepeat: Bool,
+    _ asked: inout [RequestIdentity: Int]
+  ) throws {
+    if let earlier = asked[RequestIdentity(request)] {
       // The page behind the last one may be asked for twice on purpose, at once.
       guard mayRepeat && earlier == partPages else {
         throw WalkFailure(
           page: page, url: current,
-          "the next page is one that was asked for already (\(url)): the pages go round in a loop")
+          "the next page is one that was asked for already (\(request.url)): the pages go round in a loop")
       }
     }
     guard partPages < plan.source.maxPages else {
@@ -211,22 +219,17 @@ struct Walker: Sendable {
         page: page, url: current,
         "the limit of \(plan.source.maxPages) pages is reached, and more are pending (maxPages)")
     }
-    asked[url.string] = partPages + 1
-    return (url, fetch(url))
+    asked[RequestIdentity(request)] = partPages + 1
   }
 
-  private func fetch(_ url: HTTPURL) -> Task<HTTPResponse, any Error> {
-    var headers = plan.source.api.headers
-    if headers["Accept"] == nil { headers["Accept"] = "application/json" }
-    for (name, value) in plan.source.headers { headers[name] = value }
-    let request = HTTPRequest(url: url, headers: headers)
-    let (client, authorizer, home) = (client, authorizer, plan.requests.origin)
-    return Task { try await client.send(request, home: home, authorize: authorizer.authorize) }
-  }
-
-  private func address(_ request: PageRequest, home: HTTPURL, current: HTTPURL, page: Int) throws -> HTTPURL {
+  private func request(
+    _ request: PageRequest, parent: [StoredValue], home: HTTPRequest, current: HTTPURL, page: Int
+  ) throws -> HTTPRequest {
     switch request {
-    case .items(let items): return home.appending(query: items.map { ($0.name, $0.value) })
+    case .items(let items):
+      do { return try plan.requests.request(parent: parent, adding: items) } catch {
+        throw WalkFailure(page: page, url: current, quoted("\(error)"))
+      }
     case .address(let text):
       let url: HTTPURL
       do { url = try current.resolving(text) } catch {
@@ -241,7 +244,9 @@ struct Walker: Sendable {
       if current.origin.scheme == "https" && url.origin.scheme == "http" {
         throw WalkFailure(page: page, url: current, "the next link leads from https to http")
       }
-      return url
+      var request = home
+      request.url = url
+      return request
     }
   }
 
@@ -273,7 +278,7 @@ struct Walker: Sendable {
 
   /// Decodes a page's records and notes their keys; returns the number of records, and of keys that are new.
   private func decode(
-    _ records: JSONValue, page: Int, parent: [StoredValue], _ decoder: RecordDecoder,
+    _ records: JSONValue, page: Int, parent: [StoredValue], repeatsBoundary: Bool, _ decoder: RecordDecoder,
     _ gathering: inout Gathering
   ) -> (records: Int, newKeys: Int) {
     var bad: [BadRecord] = []
@@ -290,6 +295,7 @@ struct Walker: Sendable {
     gathering.nextOrdinal += batch.rowCount
     let keyColumns = plan.decoding.keyColumns
     var newKeys = 0
+    var isAtBoundary = repeatsBoundary
     for row in 0..<batch.rowCount {
       gathering.keyBytes.set(keyColumns, of: batch, row)
       let ordinal = batch.firstOrdinal + row
@@ -297,9 +303,11 @@ struct Walker: Sendable {
         gathering.keys.insert($0, ordinal: ordinal, walk: gathering.walkNumber, part: gathering.part)
       }
       switch insertion {
-      case .new: newKeys += 1
+      case .new:
+        newKeys += 1
+        isAtBoundary = false
       case .duplicate(let earlier):
-        gathering.walk.duplicates += 1
+        if !isAtBoundary { gathering.walk.duplicates += 1 }
         gathering.walk.superseded.insert(earlier)
       case .duplicateOfOtherPart(let earlier):
         newKeys += 1

@@ -259,6 +259,7 @@ public final class Engine: Sendable {
     }
     return Walker(
       plan: prepared.plan, client: client, authorizer: prepared.authorizer, redactor: redactor,
+      context: PagingContext(asksForEnd: prepared.plan.asksForEnd, startedAt: Timestamp.now),
       onProgress: onProgress)
   }
 

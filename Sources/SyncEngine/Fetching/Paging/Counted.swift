@@ -11,16 +11,17 @@ extension Paging {
   ///   - start: the first page's offset.
   ///   - total: the number of all records, in the body.
   public static func offset(
-    _ parameter: String, limit: String? = nil, size: Int, start: Int = 0, total: JSONPath? = nil
+    _ parameter: String, limit: String? = nil, size: Int, start: Int = 0, total: JSONPath? = nil,
+    in place: ParameterPlace = .query
   ) -> Paging {
     Paging(
-      makePager: { asksForEnd in
+      makePager: { context in
         Counted(
           style: .offset(parameter), first: start, size: size, sizeParameter: limit, total: total, pages: nil,
-          endStatus: [], asksForEnd: asksForEnd)
+          endStatus: [], place: place, asksForEnd: context.asksForEnd)
       },
       paths: total.map { [$0] } ?? [], fault: Counted.fault(size: size),
-      description: "offset \(parameter) \(limit ?? "") \(size) \(start) \(total?.description ?? "")")
+      description: "offset \(parameter) \(limit ?? "") \(size) \(start) \(total?.description ?? "") \(place)")
   }
 
   /// A query parameter holds the page's number.
@@ -37,19 +38,19 @@ extension Paging {
   ///   - endStatus: statuses that a page behind the last one is answered with, such as 404.
   public static func page(
     _ parameter: String, from first: Int = 1, size: Int? = nil, sizeParameter: String? = nil,
-    total: JSONPath? = nil,
-    pages: JSONPath? = nil, endStatus: Set<Int> = []
+    total: JSONPath? = nil, pages: JSONPath? = nil, endStatus: Set<Int> = [],
+    in place: ParameterPlace = .query
   ) -> Paging {
     Paging(
-      makePager: { asksForEnd in
+      makePager: { context in
         Counted(
           style: .page(parameter), first: first, size: size, sizeParameter: sizeParameter, total: total,
           pages: pages,
-          endStatus: endStatus, asksForEnd: asksForEnd)
+          endStatus: endStatus, place: place, asksForEnd: context.asksForEnd)
       },
       paths: [total, pages].compactMap { $0 }, fault: Counted.fault(size: size),
       description:
-        "page \(parameter) \(first) \(size ?? 0) \(sizeParameter ?? "") \(total?.description ?? "") \(pages?.description ?? "")"
+        "page \(parameter) \(first) \(size ?? 0) \(sizeParameter ?? "") \(total?.description ?? "") \(pages?.description ?? "") \(place)"
     )
   }
 }
@@ -65,6 +66,7 @@ struct Counted: Pager {
   let total: JSONPath?
   let pages: JSONPath?
   let endStatus: Set<Int>
+  let place: ParameterPlace
   /// Whether a short page is followed by one more request, because a deletion wants proof of the end.
   let asksForEnd: Bool
 
@@ -75,13 +77,15 @@ struct Counted: Pager {
   private var firstPages: Int?
   private var totalDoubt: String?
   private var endStatusSeen = 0
+  private var lastWasFull = false
 
   init(
     style: Style, first: Int, size: Int?, sizeParameter: String?, total: JSONPath?, pages: JSONPath?,
-    endStatus: Set<Int>, asksForEnd: Bool
+    endStatus: Set<Int>, place: ParameterPlace = .query, asksForEnd: Bool
   ) {
     (self.style, self.first, self.size, self.sizeParameter) = (style, first, size, sizeParameter)
     (self.total, self.pages, self.endStatus, self.asksForEnd) = (total, pages, endStatus, asksForEnd)
+    self.place = place
   }
 
   static func fault(size: Int?) -> String? {
@@ -93,14 +97,27 @@ struct Counted: Pager {
   func isEnd(status: Int) -> Bool { endStatus.contains(status) }
   func firstRequest() -> PageRequest { request() }
 
-  private func request() -> PageRequest {
-    var items: [PageRequest.Item] =
+  /// - Parameter pages: how many full pages lie between the next one and this.
+  private func request(ahead pages: Int = 0) -> PageRequest {
+    let (name, number) =
       switch style {
-      case .offset(let name): [.init(name, "\(first + recordsSeen)")]
-      case .page(let name): [.init(name, "\(first + pagesSeen)")]
+      case .offset(let name): (name, first + recordsSeen + pages * (size ?? 0))
+      case .page(let name): (name, first + pagesSeen + pages)
       }
-    if let sizeParameter, let size { items.append(.init(sizeParameter, "\(size)")) }
+    var items = [PageRequest.Item(name, "\(number)", in: place, isNumber: true)]
+    if let sizeParameter, let size { items.append(.init(sizeParameter, "\(size)", in: place, isNumber: true)) }
     return .items(items)
+  }
+
+  /// Pages that are sure to come, where a total or a number of pages says so.
+  func upcoming(_ count: Int) -> [PageRequest] {
+    // A server that gives fewer than asked for has another number of pages than the total tells.
+    let byTotal: Int? =
+      if let firstTotal, let size, lastWasFull { (max(0, firstTotal - recordsSeen) + size - 1) / size } else { nil }
+    guard endStatusSeen == 0, let left = byTotal ?? firstPages.map({ $0 - pagesSeen }), left > 1, count > 0 else {
+      return []
+    }
+    return (1...min(count, left - 1)).map { request(ahead: $0) }
   }
 
   mutating func decide(after page: Page) throws -> PageDecision {
@@ -123,6 +140,7 @@ struct Counted: Pager {
     recordsSeen += page.recordCount
     newKeysSeen += page.newKeyCount
     pagesSeen += 1
+    lastWasFull = page.recordCount == size
 
     if let total, let count = try page.count(at: total) {
       if let firstTotal, firstTotal != count {

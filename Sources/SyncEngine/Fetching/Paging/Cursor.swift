@@ -1,55 +1,55 @@
 import JSON
 
 extension Paging {
-  /// The body hands out a token that goes into a query parameter of the next request. Absent, null or `""` ends the
-  /// walk, and proves that it is complete.
+  /// The body hands out a token that goes into a parameter of the next request. Absent, null or `""` ends the walk,
+  /// and proves that it is complete.
   ///
-  /// - Parameter more: a flag in the body; where it is false the walk ends whatever the token says.
-  public static func cursor(_ path: JSONPath, parameter: String, more: JSONPath? = nil) -> Paging {
+  /// - Parameters:
+  ///   - parameter: its name, or in a JSON body its path.
+  ///   - more: a flag in the body; where it is false the walk ends whatever the token says.
+  public static func cursor(
+    _ path: JSONPath, parameter: String, in place: ParameterPlace = .query, more: JSONPath? = nil
+  ) -> Paging {
     Paging(
-      makePager: { _ in Cursor(path: path, parameter: parameter, more: more) },
+      makePager: { _ in Cursor(token: .body(path), parameter: parameter, place: place, more: more) },
       paths: [path] + (more.map { [$0] } ?? []),
-      description: "cursor \(path) \(parameter) \(more?.description ?? "")")
+      description: "cursor \(path) \(parameter) \(place) \(more?.description ?? "")")
+  }
+
+  /// A header field hands out the token.
+  public static func cursor(
+    header name: String, parameter: String, in place: ParameterPlace = .query
+  ) -> Paging {
+    Paging(
+      makePager: { _ in Cursor(token: .header(name), parameter: parameter, place: place, more: nil) },
+      paths: [], description: "cursor header \(name) \(parameter) \(place)")
   }
 }
 
 struct Cursor: Pager {
-  let path: JSONPath
+  let token: TokenPlace
   let parameter: String
+  let place: ParameterPlace
   let more: JSONPath?
-  private var seen: Set<String> = []
+  private var trail = TokenTrail()
 
-  init(path: JSONPath, parameter: String, more: JSONPath?) {
-    (self.path, self.parameter, self.more) = (path, parameter, more)
+  init(token: TokenPlace, parameter: String, place: ParameterPlace, more: JSONPath?) {
+    (self.token, self.parameter, self.place, self.more) = (token, parameter, place, more)
   }
 
   func firstRequest() -> PageRequest { .items([]) }
 
   mutating func decide(after page: Page) throws -> PageDecision {
-    var hasMore: Bool?
-    if let more, let flag = try page.value(at: more), !flag.isNull {
-      guard let value = flag.bool else {
-        throw PagingError("the flag at \"\(more)\" is \(flag.kind.name), not a boolean")
-      }
-      hasMore = value
-    }
+    let hasMore = try page.flag(at: more)
     if hasMore == false { return .end(.proven) }
-    let value = try page.value(at: path)
-    // A number is a token too: its digits are sent as they came.
-    let token = value?.string ?? value?.token
-    if let value, !value.isNull, token == nil {
-      throw PagingError("the cursor at \"\(path)\" is \(value.kind.name), not a text or a number")
-    }
-    guard let token, !token.isEmpty else {
+    guard let next = try token.token(in: page, "cursor") else {
       if hasMore == true {
         throw PagingError(
-          "\"\(more?.description ?? "")\" says that there is more, but there is no cursor at \"\(path)\"")
+          "\"\(more?.description ?? "")\" says that there is more, but there is no cursor at \(token.description)")
       }
       return .end(.proven)
     }
-    guard seen.insert(token).inserted else {
-      throw PagingError("the cursor \"\(token)\" repeats: the pages go round in a loop")
-    }
-    return .next(.items([.init(parameter, token)]))
+    try trail.follow(next, "cursor")
+    return .next(.items([.init(parameter, next, in: place)]))
   }
 }

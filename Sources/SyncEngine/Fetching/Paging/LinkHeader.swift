@@ -1,12 +1,18 @@
 extension Paging {
   /// The Link header names the next page with `rel="next"` (RFC 8288), as GitHub does. Its absence ends the walk and
   /// proves that it is complete.
-  public static var linkHeader: Paging {
-    Paging(makePager: { _ in LinkHeader() }, paths: [], description: "link header")
+  public static var linkHeader: Paging { linkHeader(rel: "next") }
+
+  /// The same with another relation type.
+  public static func linkHeader(rel: String) -> Paging {
+    Paging(makePager: { _ in LinkHeader(relation: rel.lowercased()) }, paths: [], description: "link header \(rel)")
   }
 }
 
 struct LinkHeader: Pager {
+  /// In lower case: relation types compare without case (RFC 8288 §2.1.1).
+  let relation: String
+
   func firstRequest() -> PageRequest { .items([]) }
 
   func decide(after page: Page) throws -> PageDecision {
@@ -14,8 +20,8 @@ struct LinkHeader: Pager {
     guard let links = WebLink.parse(field) else {
       throw PagingError("the Link header cannot be read: \(field)")
     }
-    // A relation type compares without case (RFC 8288 §2.1.1); a link with `anchor` is about another resource.
-    let next = links.first { $0.relations.contains("next") && $0.parameters["anchor"] == nil }
+    // A link with `anchor` is about another resource (RFC 8288 §3.2).
+    let next = links.first { $0.relations.contains(relation) && $0.parameters["anchor"] == nil }
     return next.map { .next(.address($0.target)) } ?? .end(.proven)
   }
 }

@@ -1,0 +1,33 @@
+extension Paging {
+  /// The same pages, of which one for which the closure returns true is the last: the source says so in a way of its
+  /// own.
+  ///
+  /// - Parameter name: changes where the closure changes.
+  public func until(_ name: String, _ isLast: @escaping @Sendable (Page) -> Bool) -> Paging {
+    let makeInner = makePager
+    return Paging(
+      makePager: { Until(inner: makeInner($0), isLast: isLast) }, paths: paths, fault: fault,
+      description: "\(description) until \(name)")
+  }
+}
+
+struct Until: Pager {
+  private var inner: any Pager
+  private let isLast: @Sendable (Page) -> Bool
+
+  init(inner: any Pager, isLast: @escaping @Sendable (Page) -> Bool) {
+    (self.inner, self.isLast) = (inner, isLast)
+  }
+
+  var needsRecords: Bool { inner.needsRecords }
+  var mayShift: Bool { inner.mayShift }
+  var repeatsBoundary: Bool { inner.repeatsBoundary }
+  func isPage(status: Int) -> Bool { inner.isPage(status: status) }
+  func isEnd(status: Int) -> Bool { inner.isEnd(status: status) }
+  func firstRequest() -> PageRequest { inner.firstRequest() }
+  func upcoming(_ count: Int) -> [PageRequest] { inner.upcoming(count) }
+
+  mutating func decide(after page: Page) throws -> PageDecision {
+    isLast(page) ? .end(.proven) : try inner.decide(after: page)
+  }
+}
