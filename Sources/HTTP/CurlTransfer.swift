@@ -82,7 +82,9 @@ final class CurlTransfer: Sendable {
     if let body = request.body {
       // libcurl copies it, so it may go before the transfer does; the size has to be set first.
       ccurl_set_long(easy, CURLOPT_POSTFIELDSIZE, body.count)
-      body.withUnsafeBytes { _ = ccurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress)) }
+      body.withUnsafeBytes {
+        _ = ccurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+      }
       // Without a wait for "100 Continue", which many servers never send.
       received.list = curl_slist_append(received.list, "Expect:")
     }

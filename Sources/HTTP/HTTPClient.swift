@@ -58,7 +58,8 @@ public struct HTTPClient: Sendable {
       // something else.
       guard request.method == "GET" || [307, 308].contains(response.status) else {
         throw HTTPError(
-          .redirect, "status \(response.status) would turn \(request.method) into GET, which asks for something else")
+          .redirect,
+          "status \(response.status) would turn \(request.method) into GET, which asks for something else")
       }
       redirects += 1
       guard redirects <= maxRedirects else {

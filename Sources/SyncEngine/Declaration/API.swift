@@ -35,7 +35,8 @@ public struct API: Sendable {
   }
 
   public init(
-    _ name: String, url: String, auth: Authentication..., headers: HTTPHeaders = [:], rate: Rate? = nil, concurrency: Int = 4,
+    _ name: String, url: String, auth: Authentication..., headers: HTTPHeaders = [:], rate: Rate? = nil,
+    concurrency: Int = 4,
     retry: RetryPolicy = RetryPolicy(), limits: HTTPLimits = HTTPLimits(), foreignOrigins: [String] = []
   ) {
     (self.name, self.url, self.auth, self.headers, self.rate) = (name, url, auth, headers, rate)

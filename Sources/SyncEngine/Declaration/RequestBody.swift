@@ -49,9 +49,12 @@ public struct RequestBody: Sendable {
     switch form {
     case .json(let value): return Array(value.setting(items).json(fill).utf8)
     case .graphQL(let query, let variables):
-      return Array("{\"query\":\(quotedJSON(query)),\"variables\":\(variables.setting(items).json(fill))}".utf8)
+      return Array(
+        "{\"query\":\(quotedJSON(query)),\"variables\":\(variables.setting(items).json(fill))}".utf8)
     case .form(let fields):
-      let own = fields.filter { field in !items.contains { $0.name == field.name } }.map { ($0.name, fill($0.value)) }
+      let own = fields.filter { field in !items.contains { $0.name == field.name } }.map {
+        ($0.name, fill($0.value))
+      }
       let all = own + items.map { ($0.name, $0.value) }
       return Array(all.map { "\(percentEncoded($0.0))=\(percentEncoded($0.1))" }.joined(separator: "&").utf8)
     }
@@ -108,7 +111,8 @@ public struct RequestValue: Sendable, ExpressibleByDictionaryLiteral, Expressibl
     items.reduce(self) { value, item in
       let path = item.name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
       return value.setting(
-        path[...], to: RequestValue(item.isNumber ? .token(item.value) : .text(Template(literal: item.value))))
+        path[...], to: RequestValue(item.isNumber ? .token(item.value) : .text(Template(literal: item.value)))
+      )
     }
   }
 

@@ -49,7 +49,9 @@ struct RequestTemplate: Sendable {
   ///
   /// - Parameter items: what the paging adds.
   /// - Throws: ``PagingError`` for a value that must not stand in a path.
-  func request(parent: [StoredValue], adding items: [PageRequest.Item] = []) throws(PagingError) -> HTTPRequest {
+  func request(parent: [StoredValue], adding items: [PageRequest.Item] = []) throws(PagingError)
+    -> HTTPRequest
+  {
     var request = HTTPRequest(url: try address(parent), headers: headers)
     func added(_ place: ParameterPlace) -> [PageRequest.Item] { items.filter { $0.place == place } }
     request.url = request.url.appending(query: added(.query).map { ($0.name, $0.value) })

@@ -183,7 +183,8 @@ struct Walker: Sendable {
         if !pager.needsRecords { try decide() }
         if let records = list.value {
           let (count, new) = decode(
-            records, page: number, parent: parent, repeatsBoundary: pager.repeatsBoundary, decoder, &gathering)
+            records, page: number, parent: parent, repeatsBoundary: pager.repeatsBoundary, decoder, &gathering
+          )
           (page.recordCount, page.newKeyCount) = (count, new)
         }
       }

@@ -90,7 +90,8 @@ struct EntityPlan: Sendable {
       source.api.url, source.path, query,
       source.api.headers.fields.map { "\($0.name):\($0.value)" }.joined(separator: "&"),
       source.paging.description,
-      source.body?.description ?? "", source.headers.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(),
+      source.body?.description ?? "",
+      source.headers.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(),
       "\(source.rows.path) \(source.rows.shape)", source.filter?.description ?? "", columns,
       parent?.schema.name ?? "", principal,
     ].joined(separator: "\n")

@@ -7,8 +7,9 @@ import Testing
 struct LinkHeaderTests {
   private func decision(_ fields: [String]) throws -> PageDecision {
     let headers = HTTPHeaders(fields.map { ("link", $0) })
-    return try LinkHeader().decide(
-      after: Page(number: 1, status: 200, headers: headers, root: nil, recordCount: 0, newKeyCount: 0))
+    return try LinkHeader(relation: "next").decide(
+      after: Page(
+        number: 1, status: 200, headers: headers, root: nil, lastRecord: nil, recordCount: 0, newKeyCount: 0))
   }
 
   private func next(_ fields: String...) throws -> String? {

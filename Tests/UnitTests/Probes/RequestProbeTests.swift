@@ -9,7 +9,7 @@ import Testing
 @Suite("Requests as declared")
 struct RequestProbeTests {
   private func address(_ source: Source) throws -> String {
-    try RequestTemplate(source, entity: "thing", parentColumns: []).address(parent: []).string
+    try RequestTemplate(source, entity: "thing", parentColumns: []).request(parent: []).url.string
   }
 
   @Test("the queries of the API's URL, of the path and of the source become one")
@@ -45,7 +45,7 @@ struct RequestProbeTests {
       API("t", url: "https://h.example/v1/"), "posts/{parent.id}/comments", query: ["of": "{parent.id}"],
       paging: .none)
     let template = try RequestTemplate(source, entity: "comment", parentColumns: [])
-    func address(_ value: String) throws -> String { try template.address(parent: [.text(value)]).string }
+    func address(_ value: String) throws -> String { try template.request(parent: [.text(value)]).url.string }
     #expect(
       try address("a b/../c?d")
         == "https://h.example/v1/posts/a%20b%2F..%2Fc%3Fd/comments?of=a%20b%2F..%2Fc%3Fd")

@@ -105,7 +105,9 @@ struct Counted: Pager {
       case .page(let name): (name, first + pagesSeen + pages)
       }
     var items = [PageRequest.Item(name, "\(number)", in: place, isNumber: true)]
-    if let sizeParameter, let size { items.append(.init(sizeParameter, "\(size)", in: place, isNumber: true)) }
+    if let sizeParameter, let size {
+      items.append(.init(sizeParameter, "\(size)", in: place, isNumber: true))
+    }
     return .items(items)
   }
 
@@ -113,8 +115,11 @@ struct Counted: Pager {
   func upcoming(_ count: Int) -> [PageRequest] {
     // A server that gives fewer than asked for has another number of pages than the total tells.
     let byTotal: Int? =
-      if let firstTotal, let size, lastWasFull { (max(0, firstTotal - recordsSeen) + size - 1) / size } else { nil }
-    guard endStatusSeen == 0, let left = byTotal ?? firstPages.map({ $0 - pagesSeen }), left > 1, count > 0 else {
+      if let firstTotal, let size, lastWasFull { (max(0, firstTotal - recordsSeen) + size - 1) / size } else {
+        nil
+      }
+    guard endStatusSeen == 0, let left = byTotal ?? firstPages.map({ $0 - pagesSeen }), left > 1, count > 0
+    else {
       return []
     }
     return (1...min(count, left - 1)).map { request(ahead: $0) }

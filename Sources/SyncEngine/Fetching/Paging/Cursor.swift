@@ -45,7 +45,8 @@ struct Cursor: Pager {
     guard let next = try token.token(in: page, "cursor") else {
       if hasMore == true {
         throw PagingError(
-          "\"\(more?.description ?? "")\" says that there is more, but there is no cursor at \(token.description)")
+          "\"\(more?.description ?? "")\" says that there is more, but there is no cursor at \(token.description)"
+        )
       }
       return .end(.proven)
     }

@@ -19,11 +19,13 @@ extension Paging {
     Paging(
       makePager: { _ in
         Keyset(
-          parameter: parameter, field: field, more: more, size: size, sizeParameter: sizeParameter, place: place)
+          parameter: parameter, field: field, more: more, size: size, sizeParameter: sizeParameter,
+          place: place)
       },
       paths: [field] + (more.map { [$0] } ?? []), fault: Counted.fault(size: size),
       description:
-        "keyset \(parameter) \(field) \(more?.description ?? "") \(size ?? 0) \(sizeParameter ?? "") \(place)")
+        "keyset \(parameter) \(field) \(more?.description ?? "") \(size ?? 0) \(sizeParameter ?? "") \(place)"
+    )
   }
 }
 
@@ -37,7 +39,8 @@ struct Keyset: Pager {
   private var trail = TokenTrail()
 
   init(
-    parameter: String, field: JSONPath, more: JSONPath?, size: Int?, sizeParameter: String?, place: ParameterPlace
+    parameter: String, field: JSONPath, more: JSONPath?, size: Int?, sizeParameter: String?,
+    place: ParameterPlace
   ) {
     (self.parameter, self.field, self.more, self.size) = (parameter, field, more, size)
     (self.sizeParameter, self.place) = (sizeParameter, place)

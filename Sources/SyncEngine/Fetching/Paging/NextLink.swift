@@ -49,7 +49,8 @@ struct NextLink: Pager {
   func firstRequest() -> PageRequest { .items([]) }
 
   func decide(after page: Page) throws -> PageDecision {
-    if case .body(let path) = place, let value = try page.value(at: path), !value.isNull, value.string == nil {
+    if case .body(let path) = place, let value = try page.value(at: path), !value.isNull, value.string == nil
+    {
       throw PagingError("the next link at \"\(path)\" is \(value.kind.name), not an address")
     }
     return try place.token(in: page, "next link").map { .next(.address($0)) } ?? .end(.proven)

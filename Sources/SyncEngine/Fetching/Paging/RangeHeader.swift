@@ -39,7 +39,8 @@ struct RangeHeader: Pager {
 
   mutating func decide(after page: Page) throws -> PageDecision {
     if page.status == 200 { return .end(.proven) }
-    guard let field = page.headers["Content-Range"], let range = ContentRange(field), range.unit == unit else {
+    guard let field = page.headers["Content-Range"], let range = ContentRange(field), range.unit == unit
+    else {
       throw PagingError("status \(page.status) came without a Content-Range in \(unit) that can be read")
     }
     if page.root == nil {

@@ -22,7 +22,9 @@ extension Paging {
     return Paging(
       makePager: { context in
         Windows(
-          from: from, to: to, step: max(1, Int64(step.components.seconds) * 1000 + step.components.attoseconds / 1_000_000_000_000_000),
+          from: from, to: to,
+          step: max(
+            1, Int64(step.components.seconds) * 1000 + step.components.attoseconds / 1_000_000_000_000_000),
           end: context.startedAt, begin: begin, text: { writing(.integer($0)) ?? "" },
           makeInner: { paging.makePager(context) })
       },
