@@ -3,11 +3,12 @@ import HTTP
 /// What tells one request of a walk from another.
 struct RequestIdentity: Hashable {
   private let url: String
-  private let range: String?
+  private let headers: [String]
   private let body: [UInt8]?
 
   init(_ request: HTTPRequest) {
-    (url, range, body) = (request.url.string, request.headers["Range"], request.body)
+    (url, body) = (request.url.string, request.body)
+    headers = request.headers.fields.map { "\($0.name): \($0.value)" }
   }
 }
 
@@ -31,27 +32,25 @@ struct FetchQueue {
       task = first.task
       ahead.removeFirst()
     } else {
-      cancelAhead()
+      fetchAhead([])
       task = start(request)
     }
     current = task
     return task
   }
 
-  /// Begins a request that will be taken later, behind those that are under way.
-  mutating func fetchAhead(_ request: HTTPRequest) {
-    let identity = RequestIdentity(request)
-    if !ahead.contains(where: { $0.request == identity }) { ahead.append((identity, start(request))) }
+  /// Has the requests under way that will be taken next, and no others.
+  mutating func fetchAhead(_ requests: [HTTPRequest]) {
+    let wanted = requests.map { (request: RequestIdentity($0), new: $0) }
+    let kept = zip(ahead, wanted).prefix { $0.request == $1.request }.count
+    for (_, task) in ahead[kept...] { task.cancel() }
+    ahead.removeSubrange(kept...)
+    for (identity, request) in wanted[kept...] { ahead.append((identity, start(request))) }
   }
 
   mutating func cancel() {
     current?.cancel()
-    cancelAhead()
-  }
-
-  private mutating func cancelAhead() {
-    for (_, task) in ahead { task.cancel() }
-    ahead = []
+    fetchAhead([])
   }
 
   private func start(_ request: HTTPRequest) -> Task<HTTPResponse, any Error> {

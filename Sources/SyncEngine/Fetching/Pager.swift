@@ -38,13 +38,14 @@ public struct Page: Sendable {
   public var status: Int
   public var headers: HTTPHeaders
   /// The parsed body; nil for an answer that ends the walk by its status.
-  public var root: JSONValue?
-  /// The last record of the page as it came; nil where there is none.
-  public var lastRecord: JSONValue?
-  /// Records on the page, bad ones included. Known when ``Pager/needsRecords`` is true.
-  public var recordCount: Int
+  public var root: JSONValue? = nil
+  /// The first and the last element of the page's list as they came; nil where it is empty.
+  public var firstRecord: JSONValue? = nil
+  public var lastRecord: JSONValue? = nil
+  /// Elements of the page's list, bad ones included. Known when ``Pager/needsRecords`` is true.
+  public var recordCount = 0
   /// Records that no earlier page of this walk had, as far as their keys tell. Known when ``Pager/needsRecords`` is true.
-  public var newKeyCount: Int
+  public var newKeyCount = 0
 }
 
 /// What follows a page.
@@ -83,7 +84,8 @@ public protocol Pager: Sendable {
   /// Whether records can move between pages while the walk goes on, so that one walk may miss a row that is there.
   var mayShift: Bool { get }
 
-  /// Whether the first records of a page may be the last ones of the page before: they do not count as doubled then.
+  /// Whether the first records of the page that comes next may be the last ones of the page before: they do not count
+  /// as doubled then.
   var repeatsBoundary: Bool { get }
 
   func firstRequest() -> PageRequest
@@ -93,14 +95,17 @@ public protocol Pager: Sendable {
   /// - Throws: ``PagingError`` if the page's paging fields cannot be understood.
   mutating func decide(after page: Page) throws -> PageDecision
 
-  /// The requests that will follow the one decided last, as far as they are known: up to `count` are sent ahead.
+  /// The requests that will follow the one decided last, in their order, as far as they are known: up to `count` are
+  /// sent ahead.
   func upcoming(_ count: Int) -> [PageRequest]
 
   /// Whether a status is that of a page: 200 to 299 but 204 and 206.
   func isPage(status: Int) -> Bool
 
-  /// Whether a status that is no page's ends the walk. It is never asked for the first page.
-  func isEnd(status: Int) -> Bool
+  /// Whether a status that is no page's ends the walk.
+  ///
+  /// - Parameter page: the number of the page that was asked for, counted from 1.
+  func isEnd(status: Int, page: Int) -> Bool
 }
 
 extension Pager {
@@ -109,7 +114,7 @@ extension Pager {
   public var repeatsBoundary: Bool { false }
   public func upcoming(_ count: Int) -> [PageRequest] { [] }
   public func isPage(status: Int) -> Bool { (200...299).contains(status) && status != 204 && status != 206 }
-  public func isEnd(status: Int) -> Bool { false }
+  public func isEnd(status: Int, page: Int) -> Bool { false }
 }
 
 /// Paging fields of an answer that cannot be understood.

@@ -6,9 +6,19 @@ struct RecordList {
   let value: JSONValue?
   /// A non-empty `error` or `errors` member beside the list, or on the way to it.
   let errorMember: String?
+  private let shape: Rows.Shape
+
+  /// The first and the last record, or element on the way to one; nil where there is none.
+  var ends: (first: JSONValue?, last: JSONValue?) {
+    guard let value else { return (nil, nil) }
+    if value.kind == .array { return (value[0], value.last) }
+    let members = shape == .byKey ? value.members.map(\.value) : [value]
+    return (members.first, members.last)
+  }
 
   /// - Throws: ``Unusable`` if the records are not where and what they are declared to be.
   init(in root: JSONValue, rows: Rows) throws(Unusable) {
+    shape = rows.shape
     errorMember = Self.errorMember(in: root, above: rows.listPath)
     let found: JSONValue?
     do { found = try rows.listPath.value(in: root) } catch {

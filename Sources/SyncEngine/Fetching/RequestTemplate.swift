@@ -52,10 +52,12 @@ struct RequestTemplate: Sendable {
   func request(parent: [StoredValue], adding items: [PageRequest.Item] = []) throws(PagingError)
     -> HTTPRequest
   {
-    var request = HTTPRequest(url: try address(parent), headers: headers)
     func added(_ place: ParameterPlace) -> [PageRequest.Item] { items.filter { $0.place == place } }
-    request.url = request.url.appending(query: added(.query).map { ($0.name, $0.value) })
+    var request = HTTPRequest(url: try address(parent, adding: added(.query)), headers: headers)
     for item in added(.header) { request.headers[item.name] = item.value }
+    if let item = added(.body).first, body == nil {
+      throw PagingError("the paging sets \"\(item.name)\" in the body, but the source declares none")
+    }
     if let body {
       request.method = "POST"
       request.body = body.bytes(added(.body)) { filled($0, parent) }
@@ -73,7 +75,10 @@ struct RequestTemplate: Sendable {
     }.joined()
   }
 
-  private func address(_ parent: [StoredValue]) throws(PagingError) -> HTTPURL {
+  /// A parameter that the paging adds stands in place of the source's own one of that name.
+  private func address(
+    _ parent: [StoredValue], adding items: [PageRequest.Item]
+  ) throws(PagingError) -> HTTPURL {
     var filledPath = ""
     for part in path.parts {
       switch part {
@@ -86,7 +91,9 @@ struct RequestTemplate: Sendable {
       .appending(encodedQuery: String(Substring(filledPath.utf8[mark...].dropFirst())))
     let url: HTTPURL
     do { url = try HTTPURL(joined.string) } catch { throw PagingError("\(error)") }
-    return url.appending(query: query.map { ($0.name, filled($0.value, parent)) })
+    let own = query.filter { own in !items.contains { $0.name == own.name } }
+    return url.appending(
+      query: own.map { ($0.name, filled($0.value, parent)) } + items.map { ($0.name, $0.value) })
   }
 
   private func value(_ path: JSONPath, _ parent: [StoredValue]) -> String {

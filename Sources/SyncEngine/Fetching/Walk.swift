@@ -107,8 +107,8 @@ struct Walker: Sendable {
     let home: HTTPRequest
     do { home = try plan.requests.request(parent: parent) } catch { throw WalkFailure(quoted("\(error)")) }
     var current = home.url
-    // Counted pages have a new address each time; one that comes again is a loop (of any length).
-    var asked: [RequestIdentity: Int] = [RequestIdentity(home): 1]
+    // Each page has a request of its own; one that comes again is a loop (of any length).
+    var asked: [RequestIdentity: Int] = [:]
     var partPages = 0
     var request = try self.request(
       pager.firstRequest(), parent: parent, home: home, current: current, page: gathering.walk.pages + 1)
@@ -136,15 +136,12 @@ struct Walker: Sendable {
       gathering.walk.pages += 1
       gathering.walk.bytes += response.bytesReceived
 
-      var page = Page(
-        number: partPages, status: response.status, headers: response.headers, root: nil, lastRecord: nil,
-        recordCount: 0, newKeyCount: 0)
+      var page = Page(number: partPages, status: response.status, headers: response.headers)
       let isPage = pager.isPage(status: response.status)
-      if !isPage {
-        guard partPages > 1, pager.isEnd(status: response.status) else {
-          throw WalkFailure(page: number, url: request.url, statusText(response))
-        }
+      guard isPage || pager.isEnd(status: response.status, page: partPages) else {
+        throw WalkFailure(page: number, url: request.url, statusText(response))
       }
+      let repeatsBoundary = pager.repeatsBoundary
       var decision: PageDecision?
       /// What follows the page; the request for it is under way when this returns.
       func decide() throws {
@@ -155,13 +152,14 @@ struct Walker: Sendable {
         decision = decided
         guard case .next(let next) = decided, !firstPageOnly else { return }
         request = try self.request(next, parent: parent, home: home, current: current, page: number)
-        try check(request, current, page: number, partPages: partPages, mayRepeat: pager.needsRecords, &asked)
+        try check(request, current, page: number, partPages: partPages, mayRepeat: !isPage, &asked)
         pending = queue.take(request)
         // Where it is known which pages follow, some are asked for at once.
-        for next in pager.upcoming(plan.source.api.concurrency - 1) {
-          queue.fetchAhead(
-            try self.request(next, parent: parent, home: home, current: current, page: number))
-        }
+        let room = min(plan.source.api.concurrency, plan.source.maxPages - partPages) - 1
+        queue.fetchAhead(
+          try pager.upcoming(max(0, room)).map {
+            try self.request($0, parent: parent, home: home, current: current, page: number)
+          })
       }
 
       if isPage {
@@ -178,12 +176,12 @@ struct Walker: Sendable {
         if let errorMember = list.errorMember {
           gathering.ledger.doubt("the answer carries \(redactor.excerpt(errorMember.utf8, limit: 120))")
         }
-        if let records = list.value { page.lastRecord = records.kind == .array ? records.last : nil }
+        (page.firstRecord, page.lastRecord) = list.ends
         // The next page is on its way while this one is decoded.
         if !pager.needsRecords { try decide() }
         if let records = list.value {
           let (count, new) = decode(
-            records, page: number, parent: parent, repeatsBoundary: pager.repeatsBoundary, decoder, &gathering
+            records, page: number, parent: parent, repeatsBoundary: repeatsBoundary, decoder, &gathering
           )
           (page.recordCount, page.newKeyCount) = (count, new)
         }
@@ -208,7 +206,7 @@ struct Walker: Sendable {
     _ asked: inout [RequestIdentity: Int]
   ) throws {
     if let earlier = asked[RequestIdentity(request)] {
-      // The page behind the last one may be asked for twice on purpose, at once.
+      // The page behind the last one may be asked for twice on purpose, at once, but no third time.
       guard mayRepeat && earlier == partPages else {
         throw WalkFailure(
           page: page, url: current,
@@ -220,7 +218,7 @@ struct Walker: Sendable {
         page: page, url: current,
         "the limit of \(plan.source.maxPages) pages is reached, and more are pending (maxPages)")
     }
-    asked[RequestIdentity(request)] = partPages + 1
+    asked[RequestIdentity(request)] = mayRepeat ? 0 : partPages + 1
   }
 
   private func request(
@@ -277,7 +275,8 @@ struct Walker: Sendable {
 
   // MARK: Records
 
-  /// Decodes a page's records and notes their keys; returns the number of records, and of keys that are new.
+  /// Decodes a page's records and notes their keys; returns the number of the list's elements, and of keys that are
+  /// new.
   private func decode(
     _ records: JSONValue, page: Int, parent: [StoredValue], repeatsBoundary: Bool, _ decoder: RecordDecoder,
     _ gathering: inout Gathering
@@ -319,16 +318,16 @@ struct Walker: Sendable {
         gathering.walk.superseded.insert(earlier)
       }
     }
+    // An element behind which a wildcard finds several records, or none, is one of the page nevertheless.
+    let count = plan.source.rows.recordPath.isEmpty ? rows.recordCount : records.count
     // Bad records, and those that a filter passes over, show no key: they are new unless the very same page came
     // before.
-    if newKeys == 0, rows.recordCount > batch.rowCount,
-      gathering.keylessPages.insert(records.contentHash).inserted
-    {
-      newKeys = rows.recordCount - batch.rowCount
+    if newKeys == 0, count > batch.rowCount, gathering.keylessPages.insert(records.contentHash).inserted {
+      newKeys = count - batch.rowCount
     }
     gathering.walk.records += rows.recordCount
     if batch.rowCount > 0 || !rows.nested.isEmpty { gathering.walk.rows.append(rows) }
-    return (rows.recordCount, newKeys)
+    return (count, newKeys)
   }
 
   /// Fails the run, or lets it go on with its bad records quarantined.

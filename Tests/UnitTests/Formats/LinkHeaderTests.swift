@@ -8,8 +8,7 @@ struct LinkHeaderTests {
   private func decision(_ fields: [String]) throws -> PageDecision {
     let headers = HTTPHeaders(fields.map { ("link", $0) })
     return try LinkHeader(relation: "next").decide(
-      after: Page(
-        number: 1, status: 200, headers: headers, root: nil, lastRecord: nil, recordCount: 0, newKeyCount: 0))
+      after: Page(number: 1, status: 200, headers: headers))
   }
 
   private func next(_ fields: String...) throws -> String? {

@@ -77,7 +77,7 @@ struct Counted: Pager {
   private var firstPages: Int?
   private var totalDoubt: String?
   private var endStatusSeen = 0
-  private var lastWasFull = false
+  private var steady = SteadySize()
 
   init(
     style: Style, first: Int, size: Int?, sizeParameter: String?, total: JSONPath?, pages: JSONPath?,
@@ -94,14 +94,14 @@ struct Counted: Pager {
 
   var needsRecords: Bool { true }
   var mayShift: Bool { true }
-  func isEnd(status: Int) -> Bool { endStatus.contains(status) }
+  func isEnd(status: Int, page: Int) -> Bool { page > 1 && endStatus.contains(status) }
   func firstRequest() -> PageRequest { request() }
 
-  /// - Parameter pages: how many full pages lie between the next one and this.
+  /// - Parameter pages: how many pages lie between the next one and this.
   private func request(ahead pages: Int = 0) -> PageRequest {
     let (name, number) =
       switch style {
-      case .offset(let name): (name, first + recordsSeen + pages * (size ?? 0))
+      case .offset(let name): (name, first + recordsSeen + pages * (steady.size ?? 0))
       case .page(let name): (name, first + pagesSeen + pages)
       }
     var items = [PageRequest.Item(name, "\(number)", in: place, isNumber: true)]
@@ -113,15 +113,9 @@ struct Counted: Pager {
 
   /// Pages that are sure to come, where a total or a number of pages says so.
   func upcoming(_ count: Int) -> [PageRequest] {
-    // A server that gives fewer than asked for has another number of pages than the total tells.
-    let byTotal: Int? =
-      if let firstTotal, let size, lastWasFull { (max(0, firstTotal - recordsSeen) + size - 1) / size } else {
-        nil
-      }
-    guard endStatusSeen == 0, let left = byTotal ?? firstPages.map({ $0 - pagesSeen }), left > 1, count > 0
-    else {
-      return []
-    }
+    let byTotal = firstTotal.flatMap { steady.pages(of: $0 - recordsSeen) }
+    guard endStatusSeen == 0, count > 0, let left = byTotal ?? firstPages.map({ $0 - pagesSeen }), left > 1
+    else { return [] }
     return (1...min(count, left - 1)).map { request(ahead: $0) }
   }
 
@@ -145,7 +139,7 @@ struct Counted: Pager {
     recordsSeen += page.recordCount
     newKeysSeen += page.newKeyCount
     pagesSeen += 1
-    lastWasFull = page.recordCount == size
+    steady.add(page.recordCount)
 
     if let total, let count = try page.count(at: total) {
       if let firstTotal, firstTotal != count {
@@ -186,5 +180,23 @@ struct Counted: Pager {
     if let totalDoubt { return .unproven(totalDoubt) }
     return recordsSeen == total
       ? .proven : .unproven("the source counts \(total) records, but \(recordsSeen) came")
+  }
+}
+
+/// How many records a page holds, as long as all pages so far hold the same number: a server may give fewer than it is
+/// asked for.
+struct SteadySize: Sendable {
+  private(set) var size: Int?
+  private var isFirst = true
+
+  mutating func add(_ count: Int) {
+    size = isFirst || size == count ? count : nil
+    isFirst = false
+  }
+
+  /// The pages that so many records fill.
+  func pages(of records: Int) -> Int? {
+    guard let size, size > 0 else { return nil }
+    return records > 0 ? (records - 1) / size + 1 : 0
   }
 }

@@ -50,7 +50,7 @@ struct Cursor: Pager {
       }
       return .end(.proven)
     }
-    try trail.follow(next, "cursor")
-    return .next(.items([.init(parameter, next, in: place)]))
+    try trail.follow(next.text, "cursor")
+    return .next(.items([.init(parameter, next.text, in: place, isNumber: next.isNumber)]))
   }
 }

@@ -4,8 +4,10 @@ extension Paging {
   /// The last record's own field leads on: `?starting_after=ID`, `?since_id=…`, `?created_after=…`, over records in the
   /// order of that field.
   ///
-  /// An empty page ends the walk and proves that it is complete, and so does a page that repeats only the record at
-  /// the boundary, where the bound counts it in.
+  /// An empty page ends the walk and proves that it is complete, and so does a page that repeats only the records at
+  /// the boundary, where the bound counts them in. As many records with the same value as a page holds fail the run:
+  /// the pages cannot go on from there. A field that changes at the source needs ascending order: what moves then moves
+  /// to where the walk has not been.
   ///
   /// - Parameters:
   ///   - parameter: the parameter that takes the field of the last record.
@@ -37,6 +39,10 @@ struct Keyset: Pager {
   let sizeParameter: String?
   let place: ParameterPlace
   private var trail = TokenTrail()
+  /// What the page was asked for with.
+  private var bound: String?
+  /// Records on the fullest page.
+  private var fullest = 0
 
   init(
     parameter: String, field: JSONPath, more: JSONPath?, size: Int?, sizeParameter: String?,
@@ -57,21 +63,36 @@ struct Keyset: Pager {
 
   mutating func decide(after page: Page) throws -> PageDecision {
     if try page.flag(at: more) == false { return .end(.proven) }
-    guard let last = page.lastRecord else { return .end(.proven) }
-    // Only the record at the boundary came again.
-    if page.newKeyCount == 0 && page.number > 1 && page.recordCount == 1 { return .end(.proven) }
-    let value: JSONValue?
-    do { value = try field.value(in: last) } catch { throw PagingError("the last record: \(error)") }
-    guard let token = value?.scalarText, !token.isEmpty else {
-      throw PagingError("the last record has no \"\(field)\" to go on from")
+    guard let first = page.firstRecord, let last = page.lastRecord else { return .end(.proven) }
+    let (token, isNumber) = try value(in: last)
+    fullest = max(fullest, page.recordCount)
+    if token == bound {
+      guard try value(in: first).text == token else {
+        throw PagingError("the page ends where it was asked to begin, at \"\(field)\" \(token): a loop")
+      }
+      return .end(try endAtBoundary(page.recordCount, token))
     }
-    do { try trail.follow(token, "value of \"\(field)\"") } catch {
-      throw page.newKeyCount == 0
-        ? error
-        : PagingError(
-          "more records than a page holds have \"\(field)\" \(token): the pages cannot go on from there")
-    }
-    let isNumber = value?.token != nil
+    try trail.follow(token, "value of \"\(field)\"")
+    bound = token
     return .next(.items([.init(parameter, token, in: place, isNumber: isNumber)] + sizeItems))
+  }
+
+  /// Only records at the boundary came: they are the last ones, unless there are as many as a page holds.
+  private func endAtBoundary(_ count: Int, _ token: String) throws(PagingError) -> PageEnd {
+    if count < fullest || count == 1 && size != 1 { return .proven }
+    if let size, count < size {
+      return .unproven("no page had more than the \(count) records with \"\(field)\" \(token)")
+    }
+    throw PagingError(
+      "as many records as a page holds have \"\(field)\" \(token): the pages cannot go on from there")
+  }
+
+  private func value(in record: JSONValue) throws(PagingError) -> (text: String, isNumber: Bool) {
+    let value: JSONValue?
+    do { value = try field.value(in: record) } catch { throw PagingError("the record: \(error)") }
+    guard let text = value?.string ?? value?.token, !text.isEmpty else {
+      throw PagingError("the record has no \"\(field)\" to go on from")
+    }
+    return (text, value?.token != nil)
   }
 }

@@ -19,19 +19,19 @@ enum TokenPlace: Sendable {
   case body(JSONPath)
   case header(String)
 
-  /// The token; nil where it is absent, null or empty.
+  /// The token, and whether it is a number; nil where it is absent, null or empty.
   ///
   /// - Throws: ``PagingError`` for a value that is neither text nor number.
-  func token(in page: Page, _ name: String) throws(PagingError) -> String? {
+  func token(in page: Page, _ name: String) throws(PagingError) -> (text: String, isNumber: Bool)? {
     switch self {
-    case .header(let name): return page.headers[name].flatMap { $0.isEmpty ? nil : $0 }
+    case .header(let name): return page.headers[name].flatMap { $0.isEmpty ? nil : ($0, false) }
     case .body(let path):
       guard let value = try page.value(at: path), !value.isNull else { return nil }
       // A number is a token too: its digits are sent as they came.
       guard let token = value.string ?? value.token else {
         throw PagingError("the \(name) at \"\(path)\" is \(value.kind.name), not a text or a number")
       }
-      return token.isEmpty ? nil : token
+      return token.isEmpty ? nil : (token, value.token != nil)
     }
   }
 
@@ -53,7 +53,7 @@ struct NextLink: Pager {
     {
       throw PagingError("the next link at \"\(path)\" is \(value.kind.name), not an address")
     }
-    return try place.token(in: page, "next link").map { .next(.address($0)) } ?? .end(.proven)
+    return try place.token(in: page, "next link").map { .next(.address($0.text)) } ?? .end(.proven)
   }
 }
 

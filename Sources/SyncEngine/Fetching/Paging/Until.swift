@@ -19,11 +19,12 @@ struct Until: Pager {
     (self.inner, self.isLast) = (inner, isLast)
   }
 
-  var needsRecords: Bool { inner.needsRecords }
+  /// The closure may look at the records.
+  var needsRecords: Bool { true }
   var mayShift: Bool { inner.mayShift }
   var repeatsBoundary: Bool { inner.repeatsBoundary }
   func isPage(status: Int) -> Bool { inner.isPage(status: status) }
-  func isEnd(status: Int) -> Bool { inner.isEnd(status: status) }
+  func isEnd(status: Int, page: Int) -> Bool { inner.isEnd(status: status, page: page) }
   func firstRequest() -> PageRequest { inner.firstRequest() }
   func upcoming(_ count: Int) -> [PageRequest] { inner.upcoming(count) }
 

@@ -1,9 +1,13 @@
 import FoundationEssentials
 
+import FoundationEssentials
+
 extension Paging {
-  /// Time is asked for in windows: `?from=…&to=…`, each of them paged in its own way, until the run's start is reached.
+  /// Time is asked for in windows: `?from=…&to=…`, each of them paged in its own way, until one reaches past the
+  /// present. It is not cut off there: a record that changes during the walk moves into it and is seen.
   ///
-  /// Each window has to be proven complete for the whole to be.
+  /// Each window has to be proven complete for the whole to be. Records at the bound between two windows may come in
+  /// both.
   ///
   /// - Parameters:
   ///   - from: the parameter for a window's beginning, and for its end.
@@ -13,59 +17,66 @@ extension Paging {
   ///   - paging: how the pages of one window lead to each other.
   public static func windows(
     from: String, to: String, since: Date, step: Duration, _ format: Format<Date> = .iso8601,
-    paging: Paging = .none
+    in place: ParameterPlace = .query, paging: Paging = .none
   ) -> Paging {
     let writing = (format.reading ?? Date.reading).writing
     var fault = paging.fault ?? format.reading?.fault
-    if step < .milliseconds(1) { fault = fault ?? "windows of no length lead nowhere" }
+    let (seconds, attoseconds) = step.components
+    let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    if milliseconds < 1 { fault = fault ?? "windows of no length lead nowhere" }
     let begin: Int64 = if case .integer(let instant) = since.stored { instant } else { 0 }
     return Paging(
       makePager: { context in
         Windows(
-          from: from, to: to,
-          step: max(
-            1, Int64(step.components.seconds) * 1000 + step.components.attoseconds / 1_000_000_000_000_000),
-          end: context.startedAt, begin: begin, text: { writing(.integer($0)) ?? "" },
+          step: max(1, milliseconds), begin: begin,
+          bounds: { first, last in
+            [(from, first), (to, last)].map { .init($0, writing(.integer($1)) ?? "", in: place) }
+          },
           makeInner: { paging.makePager(context) })
       },
       paths: paging.paths, fault: fault,
-      description: "windows \(from) \(to) \(begin) \(step) of \(paging.description)")
+      description: "windows \(from) \(to) \(begin) \(step) \(place) of \(paging.description)")
   }
 }
 
 struct Windows: Pager {
-  let from: String
-  let to: String
   /// Milliseconds.
-  let step: Int64
-  /// Where the last window reaches to.
-  let end: Int64
+  private let step: Int64
   private var begin: Int64
-  private let text: @Sendable (Int64) -> String
+  private let bounds: @Sendable (Int64, Int64) -> [PageRequest.Item]
   private let makeInner: @Sendable () -> any Pager
   private var inner: any Pager
+  /// Pages of the window so far.
   private var pages = 0
   private var doubts: [String] = []
 
   init(
-    from: String, to: String, step: Int64, end: Int64, begin: Int64,
-    text: @escaping @Sendable (Int64) -> String, makeInner: @escaping @Sendable () -> any Pager
+    step: Int64, begin: Int64, bounds: @escaping @Sendable (Int64, Int64) -> [PageRequest.Item],
+    makeInner: @escaping @Sendable () -> any Pager
   ) {
-    (self.from, self.to, self.step, self.end, self.begin) = (from, to, step, end, begin)
-    (self.text, self.makeInner, inner) = (text, makeInner, makeInner())
+    (self.step, self.begin, self.bounds) = (step, begin, bounds)
+    (self.makeInner, inner) = (makeInner, makeInner())
   }
 
   var needsRecords: Bool { inner.needsRecords }
   var mayShift: Bool { inner.mayShift }
-  var repeatsBoundary: Bool { inner.repeatsBoundary }
+  var repeatsBoundary: Bool { pages == 0 || inner.repeatsBoundary }
   func isPage(status: Int) -> Bool { inner.isPage(status: status) }
-  func isEnd(status: Int) -> Bool { pages > 0 && inner.isEnd(status: status) }
-  func firstRequest() -> PageRequest { windowed(inner.firstRequest()) }
+  func isEnd(status: Int, page: Int) -> Bool { inner.isEnd(status: status, page: pages + 1) }
+  func firstRequest() -> PageRequest { windowed(inner.firstRequest(), begin) }
 
-  /// The inner request within the window; an address that the server gave names the window itself.
-  private func windowed(_ request: PageRequest) -> PageRequest {
+  /// The inner request within a window; an address that the server gave names the window itself.
+  private func windowed(_ request: PageRequest, _ begin: Int64) -> PageRequest {
     guard case .items(let items) = request else { return request }
-    return .items([.init(from, text(begin)), .init(to, text(min(begin + step, end)))] + items)
+    return .items(bounds(begin, begin + step) + items)
+  }
+
+  func upcoming(_ count: Int) -> [PageRequest] {
+    // Windows of one page each are all known.
+    guard inner is SinglePage, count > 0 else { return inner.upcoming(count).map { windowed($0, begin) } }
+    let now = Timestamp.now
+    return (1...count).map { begin + Int64($0) * step }.filter { $0 <= now }
+      .map { windowed(inner.firstRequest(), $0) }
   }
 
   mutating func decide(after page: Page) throws -> PageDecision {
@@ -73,15 +84,15 @@ struct Windows: Pager {
     pages += 1
     page.number = pages
     switch try inner.decide(after: page) {
-    case .next(let request): return .next(windowed(request))
+    case .next(let request): return .next(windowed(request, begin))
     case .end(let how):
-      if case .unproven(let reason) = how { doubts.append(reason) }
+      if case .unproven(let reason) = how, !doubts.contains(reason) { doubts.append(reason) }
       begin += step
-      guard begin < end else {
+      guard begin <= Timestamp.now else {
         return .end(doubts.isEmpty ? .proven : .unproven(doubts.joined(separator: "; ")))
       }
       (inner, pages) = (makeInner(), 0)
-      return .next(windowed(inner.firstRequest()))
+      return .next(firstRequest())
     }
   }
 }
