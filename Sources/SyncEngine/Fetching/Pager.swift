@@ -144,7 +144,7 @@ public struct PagingContext: Sendable {
 /// - ``page(_:from:size:sizeParameter:total:pages:endStatus:in:)``
 /// - ``keyset(_:field:more:size:sizeParameter:in:)``
 /// - ``range(_:size:)``
-/// - ``windows(from:to:since:step:_:paging:)``
+/// - ``windows(from:to:since:step:_:in:paging:)``
 /// - ``until(_:_:)``
 /// - ``init(_:pager:)``
 public struct Paging: Sendable {

@@ -86,7 +86,10 @@ struct OwnPagerTests {
   @Test("until: a page that says so is the last, by what stands in it or on it")
   func until() async throws {
     let byTotal = try await walk(
-      "next", .next("next").until("total 0") { $0.root?["total"]?.int64 == 0 },
+      "next",
+      .next("next").until("total 0") {
+        $0.root?["total"]?.int64 == 0 && $0.headers["content-type"] == "application/json"
+      },
       #"{"n": 9, "size": 2, "total": [9, 0]}"#)
     #expect(byTotal.requests.count == 2 && byTotal.isProven, "\(byTotal.line)")
     let byCount = try await walk(

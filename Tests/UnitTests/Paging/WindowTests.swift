@@ -77,6 +77,25 @@ struct WindowTests {
     #expect(walk.isProven && walk.ids == [1, 2, 3, 4, 5, 6], "\(walk.line)")
   }
 
+  @Test("the last window reaches past the present as it is written, also where days cut its end off")
+  func cutOff() async throws {
+    let paging = Paging.windows(
+      from: "from", to: "to", since: Date() - 36 * 3600, step: .seconds(86400), .pattern("yyyy-MM-dd"))
+    let walk = try await PageServer.walk(
+      Source(.pages(), "all", rows: "data", paging: paging), #"{"n": 0}"#, as: KeptRow.self)
+    #expect(walk.requests.last?.hasSuffix("&to=\(Self.day(4))") == true, "\(walk.list)")
+  }
+
+  @Test("bounds in seconds are numbers in JSON")
+  func numbers() async throws {
+    let paging = Paging.windows(
+      from: "since", to: "until", since: Date(timeIntervalSince1970: 0), step: .seconds(4_000_000_000),
+      .unixSeconds, in: .body)
+    let walk = try await PageServer.walk(
+      Source(.pages(), "all", body: .json([:]), rows: "data", paging: paging), #"{"n": 0}"#, as: KeptRow.self)
+    expect(walk.list, is: #"POST /all {"since":0,"until":4000000000}"#)
+  }
+
   @Test("windows of one page each are fetched ahead")
   func ahead() async throws {
     let walk = try await walk("all", concurrency: 3, #", "latency": 100"#)

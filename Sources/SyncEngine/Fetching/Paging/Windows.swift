@@ -7,7 +7,7 @@ extension Paging {
   /// present. It is not cut off there: a record that changes during the walk moves into it and is seen.
   ///
   /// Each window has to be proven complete for the whole to be. Records at the bound between two windows may come in
-  /// both.
+  /// both, if the later one lists them first.
   ///
   /// - Parameters:
   ///   - from: the parameter for a window's beginning, and for its end.
@@ -19,7 +19,9 @@ extension Paging {
     from: String, to: String, since: Date, step: Duration, _ format: Format<Date> = .iso8601,
     in place: ParameterPlace = .query, paging: Paging = .none
   ) -> Paging {
-    let writing = (format.reading ?? Date.reading).writing
+    let reading = format.reading ?? Date.reading
+    let writing = reading.writing
+    let isNumber = if case .timestamp(.unix) = reading.operation { true } else { false }
     var fault = paging.fault ?? format.reading?.fault
     let (seconds, attoseconds) = step.components
     let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
@@ -28,10 +30,8 @@ extension Paging {
     return Paging(
       makePager: { context in
         Windows(
-          step: max(1, milliseconds), begin: begin,
-          bounds: { first, last in
-            [(from, first), (to, last)].map { .init($0, writing(.integer($1)) ?? "", in: place) }
-          },
+          step: max(1, milliseconds), begin: begin, text: { writing(.integer($0)) ?? "" },
+          bounds: { zip([from, to], $0).map { .init($0, $1, in: place, isNumber: isNumber) } },
           makeInner: { paging.makePager(context) })
       },
       paths: paging.paths, fault: fault,
@@ -43,7 +43,8 @@ struct Windows: Pager {
   /// Milliseconds.
   private let step: Int64
   private var begin: Int64
-  private let bounds: @Sendable (Int64, Int64) -> [PageRequest.Item]
+  private let text: @Sendable (Int64) -> String
+  private let bounds: @Sendable ([String]) -> [PageRequest.Item]
   private let makeInner: @Sendable () -> any Pager
   private var inner: any Pager
   /// Pages of the window so far.
@@ -51,10 +52,11 @@ struct Windows: Pager {
   private var doubts: [String] = []
 
   init(
-    step: Int64, begin: Int64, bounds: @escaping @Sendable (Int64, Int64) -> [PageRequest.Item],
+    step: Int64, begin: Int64, text: @escaping @Sendable (Int64) -> String,
+    bounds: @escaping @Sendable ([String]) -> [PageRequest.Item],
     makeInner: @escaping @Sendable () -> any Pager
   ) {
-    (self.step, self.begin, self.bounds) = (step, begin, bounds)
+    (self.step, self.begin, self.text, self.bounds) = (step, begin, text, bounds)
     (self.makeInner, inner) = (makeInner, makeInner())
   }
 
@@ -68,14 +70,19 @@ struct Windows: Pager {
   /// The inner request within a window; an address that the server gave names the window itself.
   private func windowed(_ request: PageRequest, _ begin: Int64) -> PageRequest {
     guard case .items(let items) = request else { return request }
-    return .items(bounds(begin, begin + step) + items)
+    return .items(bounds([text(begin), text(begin + step)]) + items)
+  }
+
+  /// Whether a window that begins then is wanted: the one before does not reach past the present, as it is written.
+  private func isDue(_ begin: Int64) -> Bool {
+    let now = Timestamp.now
+    return begin <= now || text(begin) == text(now)
   }
 
   func upcoming(_ count: Int) -> [PageRequest] {
     // Windows of one page each are all known.
     guard inner is SinglePage, count > 0 else { return inner.upcoming(count).map { windowed($0, begin) } }
-    let now = Timestamp.now
-    return (1...count).map { begin + Int64($0) * step }.filter { $0 <= now }
+    return (1...count).map { begin + Int64($0) * step }.filter(isDue)
       .map { windowed(inner.firstRequest(), $0) }
   }
 
@@ -88,7 +95,7 @@ struct Windows: Pager {
     case .end(let how):
       if case .unproven(let reason) = how, !doubts.contains(reason) { doubts.append(reason) }
       begin += step
-      guard begin <= Timestamp.now else {
+      guard isDue(begin) else {
         return .end(doubts.isEmpty ? .proven : .unproven(doubts.joined(separator: "; ")))
       }
       (inner, pages) = (makeInner(), 0)
