@@ -129,6 +129,8 @@ public struct PagingContext: Sendable {
   public var asksForEnd: Bool
   /// When the run began, in milliseconds since 1970.
   public var startedAt: Int64
+  /// The path of the field that no two records share.
+  var keyPath: String?
 }
 
 /// How one page leads to the next.
@@ -142,7 +144,7 @@ public struct PagingContext: Sendable {
 /// - ``cursor(header:parameter:in:)``
 /// - ``offset(_:limit:size:start:total:in:)``
 /// - ``page(_:from:size:sizeParameter:total:pages:endStatus:in:)``
-/// - ``keyset(_:field:more:size:sizeParameter:in:)``
+/// - ``keyset(_:field:isUnique:more:size:sizeParameter:in:)``
 /// - ``range(_:size:)``
 /// - ``windows(from:to:since:step:_:in:paging:)``
 /// - ``until(_:_:)``

@@ -259,7 +259,8 @@ public final class Engine: Sendable {
     }
     return Walker(
       plan: prepared.plan, client: client, authorizer: prepared.authorizer, redactor: redactor,
-      context: PagingContext(asksForEnd: prepared.plan.asksForEnd, startedAt: Timestamp.now),
+      context: PagingContext(
+        asksForEnd: prepared.plan.asksForEnd, startedAt: Timestamp.now, keyPath: prepared.plan.keyPath),
       onProgress: onProgress)
   }
 

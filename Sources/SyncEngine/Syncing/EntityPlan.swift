@@ -80,6 +80,12 @@ struct EntityPlan: Sendable {
   /// Whether the walk asks for proof of its end even where that costs a request.
   var asksForEnd: Bool { if case .missing = deletion { true } else { false } }
 
+  /// The path of the one field that tells the records of a list apart; nil where it takes several.
+  var keyPath: String? {
+    let paths = decoding.columns.filter { $0.isKey && !$0.path.hasPrefix("@parent.") }.map(\.path)
+    return paths.count == 1 && source.prepare == nil ? paths[0] : nil
+  }
+
   /// Everything that decides which records the source returns: rows that one scope has seen are no business of
   /// another one's deletions.
   func scope(principal: String) -> String {

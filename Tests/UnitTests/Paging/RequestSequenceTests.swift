@@ -152,7 +152,7 @@ struct RequestSequenceTests {
   @Test("keysets go on from the last record, as number or text, and end at an empty page or by the flag")
   func keyset() async throws {
     try await check(
-      "keyset", .keyset("after", field: "n", size: 2, sizeParameter: "limit"), pages: 4,
+      "keyset", .keyset("after", field: "id", size: 2, sizeParameter: "limit"), pages: 4,
       requests: """
         GET /keyset?limit=2
         GET /keyset?after=2&limit=2
@@ -160,7 +160,7 @@ struct RequestSequenceTests {
         GET /keyset?after=5&limit=2
         """)
     try await check(
-      "keyset", .keyset("after", field: "n", more: "more", in: .body), body: .json([:]),
+      "keyset", .keyset("after", field: "id", more: "more", in: .body), body: .json([:]),
       options: #", "more": true"#,
       requests: "POST /keyset {}\nPOST /keyset {\"after\":2}\nPOST /keyset {\"after\":4}")
   }

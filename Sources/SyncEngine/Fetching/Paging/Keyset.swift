@@ -12,16 +12,19 @@ extension Paging {
   /// - Parameters:
   ///   - parameter: the parameter that takes the field of the last record.
   ///   - field: where in a record it is.
+  ///   - isUnique: that no two records share its value; known where it is the entity's key. Otherwise a bound that does
+  ///     not count the record itself in may pass over another one with its value, and the end proves nothing.
   ///   - more: a flag in the body; where it is false the walk ends.
   ///   - size: records per page, and the parameter for it.
   public static func keyset(
-    _ parameter: String, field: JSONPath, more: JSONPath? = nil, size: Int? = nil,
+    _ parameter: String, field: JSONPath, isUnique: Bool = false, more: JSONPath? = nil, size: Int? = nil,
     sizeParameter: String? = nil, in place: ParameterPlace = .query
   ) -> Paging {
     Paging(
-      makePager: { _ in
+      makePager: { context in
         Keyset(
-          parameter: parameter, field: field, more: more, size: size, sizeParameter: sizeParameter,
+          parameter: parameter, field: field, isUnique: isUnique || field.description == context.keyPath,
+          more: more, size: size, sizeParameter: sizeParameter,
           place: place)
       },
       paths: [field] + (more.map { [$0] } ?? []), fault: Counted.fault(size: size),
@@ -34,6 +37,7 @@ extension Paging {
 struct Keyset: Pager {
   let parameter: String
   let field: JSONPath
+  let isUnique: Bool
   let more: JSONPath?
   let size: Int?
   let sizeParameter: String?
@@ -41,15 +45,17 @@ struct Keyset: Pager {
   private var trail = TokenTrail()
   /// What the page was asked for with.
   private var bound: String?
+  /// Whether a page began behind its bound, so that others with the bound's value may have been passed over.
+  private var mayHavePassedOver = false
   /// Records on the fullest page.
   private var fullest = 0
 
   init(
-    parameter: String, field: JSONPath, more: JSONPath?, size: Int?, sizeParameter: String?,
+    parameter: String, field: JSONPath, isUnique: Bool, more: JSONPath?, size: Int?, sizeParameter: String?,
     place: ParameterPlace
   ) {
     (self.parameter, self.field, self.more, self.size) = (parameter, field, more, size)
-    (self.sizeParameter, self.place) = (sizeParameter, place)
+    (self.isUnique, self.sizeParameter, self.place) = (isUnique, sizeParameter, place)
   }
 
   var needsRecords: Bool { true }
@@ -62,12 +68,13 @@ struct Keyset: Pager {
   }
 
   mutating func decide(after page: Page) throws -> PageDecision {
-    if try page.flag(at: more) == false { return .end(.proven) }
-    guard let first = page.firstRecord, let last = page.lastRecord else { return .end(.proven) }
+    let first = bound == nil ? nil : try page.firstRecord.map { try value(in: $0).text }
+    if first != bound { mayHavePassedOver = true }
+    guard let last = page.lastRecord, try page.flag(at: more) != false else { return .end(end) }
     let (token, isNumber) = try value(in: last)
     fullest = max(fullest, page.recordCount)
     if token == bound {
-      guard try value(in: first).text == token else {
+      guard first == token else {
         throw PagingError("the page ends where it was asked to begin, at \"\(field)\" \(token): a loop")
       }
       return .end(try endAtBoundary(page.recordCount, token))
@@ -77,9 +84,17 @@ struct Keyset: Pager {
     return .next(.items([.init(parameter, token, in: place, isNumber: isNumber)] + sizeItems))
   }
 
+  private var end: PageEnd {
+    isUnique || !mayHavePassedOver
+      ? .proven
+      : .unproven(
+        "a record with the same \"\(field)\" as the last one of a page may have been passed over: it is not the key"
+      )
+  }
+
   /// Only records at the boundary came: they are the last ones, unless there are as many as a page holds.
   private func endAtBoundary(_ count: Int, _ token: String) throws(PagingError) -> PageEnd {
-    if count < fullest || count == 1 && size != 1 { return .proven }
+    if count < fullest || count == 1 && size != 1 { return end }
     if let size, count < size {
       return .unproven("no page had more than the \(count) records with \"\(field)\" \(token)")
     }
