@@ -16,6 +16,8 @@ final class CurlTransfer: Sendable {
     var easy: UnsafeMutableRawPointer?
     var list: UnsafeMutablePointer<curl_slist>?
     var isTooLarge = false
+    /// Whether the protocol ends each body by itself: HTTP/2 and later.
+    var hasFrames = false
     let limit: Int
     init(limit: Int) { self.limit = limit }
   }
@@ -136,9 +138,10 @@ final class CurlTransfer: Sendable {
     if let easy = received.easy { ccurl_get_long(easy, CURLINFO_RESPONSE_CODE, &status) }
     destroyHandle()
     guard code == CURLE_OK else { return finish(.failure(error(code))) }
-    finish(
-      .success(HTTPResponse(status: status, headers: received.headers, body: received.body, url: request.url))
-    )
+    var response = HTTPResponse(
+      status: status, headers: received.headers, body: received.body, url: request.url)
+    if received.hasFrames { response.isEndKnown = true }
+    finish(.success(response))
   }
 
   private func error(_ code: CURLcode) -> HTTPError {
@@ -164,6 +167,7 @@ final class CurlTransfer: Sendable {
 extension CurlTransfer.Received {
   fileprivate func header(_ line: UnsafeRawBufferPointer) {
     if line.starts(with: "HTTP/".utf8) {
+      hasFrames = !line.starts(with: "HTTP/1".utf8)
       headers = HTTPHeaders()  // a new status line: what came before belonged to an interim answer
       return
     }

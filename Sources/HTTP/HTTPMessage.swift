@@ -19,12 +19,18 @@ public struct HTTPResponse: Sendable {
   public var url: HTTPURL
   /// Bytes of the body as they came over the wire.
   public var bytesReceived: Int
+  /// Whether the body's end was told, so that a body cut short would have been noticed: by its length, by chunks or
+  /// frames (RFC 9112 §6.3, RFC 9113 §8.1), or by the end of its content encoding. Otherwise it ended with the
+  /// connection.
+  public var isEndKnown: Bool
   /// How many attempts were made in all.
   public var attempts = 1
 
   public init(status: Int, headers: HTTPHeaders, body: [UInt8], url: HTTPURL) {
     (self.status, self.headers, self.body, self.url) = (status, headers, body, url)
     bytesReceived = body.count
+    let codings = headers["Transfer-Encoding"]?.lowercased().split(separator: ",").map(\.trimmingBlanks)
+    isEndKnown = codings?.last.map { $0 == "chunked" } ?? (headers["Content-Length"] != nil)
   }
 }
 
