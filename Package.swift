@@ -23,6 +23,8 @@ let package = Package(
     .systemLibrary(
       name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
     .systemLibrary(
+      name: "CXML", pkgConfig: "libxml-2.0", providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]),
+    .systemLibrary(
       name: "CCompression", pkgConfig: "libbrotlidec",
       providers: [
         .apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"]), .brew(["zlib", "brotli", "zstd"]),
@@ -37,7 +39,7 @@ let package = Package(
     .target(name: "HTTP", dependencies: ["CCurl", "CCompression"]),
 
     // Floor 3
-    .target(name: "SyncEngine", dependencies: ["JSON", "HTTP", "CCrypto"]),
+    .target(name: "SyncEngine", dependencies: ["JSON", "HTTP", "CCrypto", "CXML"]),
 
     // Floor 4
     .target(name: "SQLiteStore", dependencies: ["SyncEngine", "CSQLite"]),

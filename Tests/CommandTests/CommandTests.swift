@@ -75,7 +75,7 @@ struct CommandTests {
     expect(
       result.errors,
       is:
-        "syncd: post: page 1 (\(call.server.base)/posts): the body is not JSON, sent as application/json: a word is neither true, false nor null (at byte 0)\n"
+        "syncd: post: page 1 (\(call.server.base)/posts): the body is HTML, not JSON (HTTP 200, application/json); it begins with <html>\n"
     )
   }
 

@@ -40,16 +40,18 @@ struct BadInputTests {
     Case("204", [Route("/items", status: 204)], first + "HTTP 204 No Content"),
     Case(
       "HTML", [Route("/items", answer: ["Content-Type": "text/html"], body: "<!DOCTYPE html><html></html>")],
-      first + "the body is not JSON, sent as text/html: a word is neither true, false nor null (at byte 0)"),
+      first + "the body is HTML, not JSON (HTTP 200, text/html); it begins with <!DOCTYPE html><html></html>"),
     Case(
-      "an empty body", body: "", first + "the body is not JSON, sent as application/json: the body is empty"),
+      "an empty body", body: "", first + "the body is empty, not JSON (HTTP 200, application/json)"),
     Case(
       "a document cut short", body: #"{"data":[{"id":1},{"id":2"#,
-      first + "the body is not JSON, sent as application/json: the document ends too early (at byte 25)"),
+      first
+        + #"the body is not JSON (HTTP 200, application/json): the document ends too early (at byte 25); it begins with {"data":[{"id":1},{"id":2"#
+    ),
     Case(
       "something behind the document", body: #"{"data":[]} {"data":[]}"#,
       first
-        + "the body is not JSON, sent as application/json: something follows the end of the document (at byte 12)"
+        + #"the body is not JSON (HTTP 200, application/json): something follows the end of the document (at byte 12); it begins with {"data":[]} {"data":[]}"#
     ),
     Case(
       "no list", body: #"{"items":[]}"#, first + "\"data\" has to be a list of records, but there is nothing"),

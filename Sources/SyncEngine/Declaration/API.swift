@@ -23,6 +23,11 @@ public struct API: Sendable {
   public var limits: HTTPLimits
   /// Origins besides the API's own that redirects and next links may lead to. They are asked without credentials.
   public var foreignOrigins: [String]
+  /// Where an answer reports a failure although its status is 200. Anything there but null, false, 0, `""`, `[]` and
+  /// `{}` fails the run, and the message shows it.
+  ///
+  /// Without a declaration a member `error` or `errors` beside the records only keeps the run from deleting.
+  public var errors: [JSONPath]
 
   /// A bound on requests, shared by all entities of the API.
   public struct Rate: Sendable, Hashable {
@@ -37,10 +42,12 @@ public struct API: Sendable {
   public init(
     _ name: String, url: String, auth: Authentication..., headers: HTTPHeaders = [:], rate: Rate? = nil,
     concurrency: Int = 4,
-    retry: RetryPolicy = RetryPolicy(), limits: HTTPLimits = HTTPLimits(), foreignOrigins: [String] = []
+    retry: RetryPolicy = RetryPolicy(), limits: HTTPLimits = HTTPLimits(), foreignOrigins: [String] = [],
+    errors: [JSONPath] = []
   ) {
     (self.name, self.url, self.auth, self.headers, self.rate) = (name, url, auth, headers, rate)
     self.concurrency = concurrency
     (self.retry, self.limits, self.foreignOrigins) = (retry, limits, foreignOrigins)
+    self.errors = errors
   }
 }

@@ -12,6 +12,9 @@ public struct Source: Sendable {
   public var body: RequestBody?
   public var headers: [String: String]
   public var rows: Rows
+  public var format: BodyFormat
+  /// Where an answer reports a failure although its status is 200, besides ``API/errors``.
+  public var errors: [JSONPath]
   public var paging: Paging
   public var maxPages: Int
   public var parents: Parents?
@@ -25,6 +28,8 @@ public struct Source: Sendable {
   ///   - body: makes the requests POST, for search endpoints.
   ///   - headers: header fields of every request, besides the API's.
   ///   - rows: where in the answer the records are.
+  ///   - format: how the answer is written.
+  ///   - errors: places in an answer that fail the run where they hold anything, besides those of the API.
   ///   - paging: how one page leads to the next. ``Paging/none`` says that one answer is all.
   ///   - maxPages: a net for sources without an end: the run fails when more are pending.
   ///   - parents: the entity whose rows this one is asked for, one walk each.
@@ -33,13 +38,14 @@ public struct Source: Sendable {
   ///   - badRecords: what a record that does not fit does to the run.
   public init(
     _ api: API, _ path: String, query: Query = [:], body: RequestBody? = nil, headers: [String: String] = [:],
-    rows: Rows = .list(.root),
+    rows: Rows = .list(.root), format: BodyFormat = .json, errors: [JSONPath] = [],
     paging: Paging, maxPages: Int = 10_000, parents: Parents? = nil, where filter: RecordFilter? = nil,
     prepare: Preparation? = nil, badRecords: BadRecords = .fail
   ) {
     (self.api, self.path, self.query, self.headers, self.rows) = (api, path, query, headers, rows)
     (self.paging, self.maxPages, self.parents, self.badRecords) = (paging, maxPages, parents, badRecords)
     (self.body, self.filter, self.prepare) = (body, filter, prepare)
+    (self.format, self.errors) = (format, errors)
   }
 }
 
@@ -51,9 +57,10 @@ public struct Source: Sendable {
 /// "users[*].officer"                 // one record for each user that has an officer
 /// .object("data")                    // one record
 /// .byKey("rates")                    // {"EUR": {…}, "USD": {…}}
+/// .columns("hourly")                 // {"time": [1, 2], "wind": [7.4, 8]}
 /// ```
 public struct Rows: Sendable, ExpressibleByStringLiteral {
-  enum Shape: Sendable { case list, object, listOrObject, byKey }
+  enum Shape: Sendable { case list, object, listOrObject, byKey, columns }
 
   let path: JSONPath
   let shape: Shape
@@ -70,6 +77,9 @@ public struct Rows: Sendable, ExpressibleByStringLiteral {
   public static func listOrObject(_ path: JSONPath) -> Rows { Rows(path: path, shape: .listOrObject) }
   /// An object whose member values are the records; fields read the member's key as `@key`.
   public static func byKey(_ path: JSONPath) -> Rows { Rows(path: path, shape: .byKey) }
+  /// An object of lists, one for each field: the values at one position are a record. Members that are no list are
+  /// passed over; lists of different lengths fail the run.
+  public static func columns(_ path: JSONPath) -> Rows { Rows(path: path, shape: .columns) }
 
   /// Takes `null` for an empty list. Without it, null fails the run.
   public var nullIsEmpty: Rows {

@@ -17,8 +17,10 @@ struct RecordList {
   }
 
   /// - Throws: ``Unusable`` if the records are not where and what they are declared to be.
-  init(in root: JSONValue, rows: Rows) throws(Unusable) {
+  ///   Also if one of `errors` leads to anything.
+  init(in root: JSONValue, rows: Rows, errors: [JSONPath] = []) throws(Unusable) {
     shape = rows.shape
+    for path in errors { try Self.check(path, in: root) }
     errorMember = Self.errorMember(in: root, above: rows.listPath)
     let found: JSONValue?
     do { found = try rows.listPath.value(in: root) } catch {
@@ -32,7 +34,24 @@ struct RecordList {
     guard rows.fits(found.kind) else {
       throw Unusable("\(rows.expectation), but it is \(found.kind.name)", errorMember)
     }
-    value = found
+    guard rows.shape == .columns else {
+      value = found
+      return
+    }
+    do { value = try ColumnarRecords.zipped(found, at: rows.path) } catch {
+      throw Unusable("\(error)", errorMember)
+    }
+  }
+
+  /// A path of an error that leads nowhere in this answer leads to no error.
+  private static func check(_ path: JSONPath, in root: JSONValue) throws(Unusable) {
+    do {
+      guard let found = try path.value(in: root), !isEmpty(found) else { return }
+      throw Unusable("the answer reports an error, \(path): \(found.string ?? found.text)", nil)
+    } catch let obstacle as JSONPath.Obstacle {
+      guard case .ambiguous = obstacle else { return }
+      throw Unusable("the answer may report an error: \(obstacle)", nil)
+    } catch let error as Unusable { throw error } catch { return }
   }
 
   struct Unusable: Error, CustomStringConvertible {

@@ -27,7 +27,7 @@ struct RequestTemplate: Sendable {
     query = source.query.items
     body = source.body
     var headers = source.api.headers
-    if headers["Accept"] == nil { headers["Accept"] = "application/json" }
+    if headers["Accept"] == nil { headers["Accept"] = source.format.accept }
     for (name, value) in source.headers { headers[name] = value }
     self.headers = headers
     var columns = known

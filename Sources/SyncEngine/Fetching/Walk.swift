@@ -76,12 +76,13 @@ struct Walker: Sendable {
   ) async throws -> Walk {
     let mayShift = plan.source.paging.makePager(context).mayShift
     let decoder = RecordDecoder(plan.decoding, redactor: redactor)
-    let parser = JSONParser()
+    let reader = BodyReader(
+      plan.source.format, rows: plan.source.rows, keyMembers: plan.decoding.keyMembers, redactor: redactor)
     var gathering = Gathering(
       ledger: WalkLedger(mayShift: mayShift), keys: keys, nextOrdinal: ordinals, walkNumber: number)
     for parent in parents {
       let parent = zip(parent, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
-      try await walkPages(of: parent, decoder, parser, &gathering, firstPageOnly: firstPageOnly)
+      try await walkPages(of: parent, decoder, reader, &gathering, firstPageOnly: firstPageOnly)
     }
     if gathering.badCount > 0 { try judge(&gathering) }
     if gathering.walk.duplicates > 0 {
@@ -97,7 +98,7 @@ struct Walker: Sendable {
   // MARK: Pages
 
   private func walkPages(
-    of parent: [StoredValue], _ decoder: RecordDecoder, _ parser: JSONParser, _ gathering: inout Gathering,
+    of parent: [StoredValue], _ decoder: RecordDecoder, _ reader: BodyReader, _ gathering: inout Gathering,
     firstPageOnly: Bool
   ) async throws {
     var pager = plan.source.paging.makePager(context)
@@ -113,6 +114,7 @@ struct Walker: Sendable {
     var request = try self.request(
       pager.firstRequest(), parent: parent, home: home, current: current, page: gathering.walk.pages + 1)
     asked[RequestIdentity(request)] = 1
+    let errors = plan.source.api.errors + plan.source.errors
     var queue = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
     defer { queue.cancel() }
     var pending = queue.take(request)
@@ -164,13 +166,13 @@ struct Walker: Sendable {
 
       if isPage {
         let document: JSONDocument
-        do { document = try parser.parse(response.body) } catch {
-          let type = response.headers["Content-Type"].map { ", sent as \($0)" } ?? ""
-          throw WalkFailure(page: number, url: request.url, quoted("the body is not JSON\(type): \(error)"))
+        do { document = try reader.document(of: response) } catch {
+          throw WalkFailure(page: number, url: request.url, quoted("\(error)"))
         }
+        if let doubt = reader.doubt(about: response) { gathering.ledger.doubt(doubt) }
         page.root = document.root
         let list: RecordList
-        do { list = try RecordList(in: document.root, rows: plan.source.rows) } catch {
+        do { list = try RecordList(in: document.root, rows: plan.source.rows, errors: errors) } catch {
           throw WalkFailure(page: number, url: request.url, redactor.excerpt("\(error)".utf8, limit: 500))
         }
         if let errorMember = list.errorMember {

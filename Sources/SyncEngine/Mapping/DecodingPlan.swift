@@ -71,6 +71,24 @@ struct DecodingPlan: Sendable {
 
   var keyColumns: [Int] { columns.indices.filter { columns[$0].isKey } }
 
+  /// Of each key column the members of a record that it reads: one of them at least has to be there.
+  var keyMembers: [[String]] {
+    keyColumns.compactMap { members(of: columns[$0].source) }
+  }
+
+  /// Nil where it is not a member alone that a value is made of.
+  private func members(of source: Source) -> [String]? {
+    switch source {
+    case .node(let node):
+      guard roots.contains(node), case .key(let name) = nodes[node].component else { return nil }
+      return [name]
+    case .first(let sources):
+      let all = sources.map { members(of: $0) }
+      return all.contains { $0 == nil } ? nil : all.flatMap { $0 ?? [] }
+    default: return nil
+    }
+  }
+
   /// All nested tables at any depth, owners before what they own.
   var allNested: [Nested] { nested.flatMap { [$0] + $0.plan.allNested } }
 

@@ -129,7 +129,7 @@ extension Rows {
   func fits(_ kind: JSONKind) -> Bool {
     switch shape {
     case .list: kind == .array
-    case .object, .byKey: kind == .object
+    case .object, .byKey, .columns: kind == .object
     case .listOrObject: kind == .array || kind == .object
     }
   }
@@ -142,6 +142,7 @@ extension Rows {
     case .object: "\(place) has to be a record"
     case .listOrObject: "\(place) has to be a list of records or a record"
     case .byKey: "\(place) has to be an object of records"
+    case .columns: "\(place) has to be an object of lists"
     }
   }
 }

@@ -98,7 +98,8 @@ struct EntityPlan: Sendable {
       source.paging.description,
       source.body?.description ?? "",
       source.headers.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(),
-      "\(source.rows.path) \(source.rows.shape)", source.filter?.description ?? "", columns,
+      "\(source.rows.path) \(source.rows.shape)\(source.format.description)",
+      source.filter?.description ?? "", columns,
       parent?.schema.name ?? "", principal,
     ].joined(separator: "\n")
   }

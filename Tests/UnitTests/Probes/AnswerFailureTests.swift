@@ -32,20 +32,21 @@ struct AnswerFailureTests {
     Case("301 to nowhere", [Route("/things", status: 301, body: "")], "\(first): HTTP 301"),
     Case(
       "HTML", [Route("/things", answer: ["Content-Type": "text/html"], body: "<html></html>")],
-      "\(first): the body is not JSON, sent as text/html: a word is neither true, false nor null (at byte 0)"),
-    Case("an empty body", "", "\(first): the body is not JSON, sent as application/json: the body is empty"),
-    Case("blanks", " \n", "\(first): the body is not JSON, sent as application/json: the body is empty"),
+      "\(first): the body is HTML, not JSON (HTTP 200, text/html); it begins with <html></html>"),
+    Case("an empty body", "", "\(first): the body is empty, not JSON (HTTP 200, application/json)"),
+    Case("blanks", " \n", "\(first): the body is empty, not JSON (HTTP 200, application/json)"),
     Case(
       "half a body without its length",
       [Route("/things", body: #"{"data":[{"id":1,"v":"a"},{"id":2"#, fault: "close")],
-      "\(first): the body is not JSON, sent as application/json: the document ends too early (at byte 33)"),
+      #"\#(first): the body is not JSON (HTTP 200, application/json): the document ends too early (at byte 33); it begins with {"data":[{"id":1,"v":"a"},{"id":2"#
+    ),
     Case(
       "half a body", [Route("/things", body: list([1, 2]), fault: "cut")],
       "\(first): the answer was cut short: transfer closed with 22 bytes remaining to read (after 3 attempts)"
     ),
     Case(
       "two documents", list([1]) + list([2]),
-      "\(first): the body is not JSON, sent as application/json: something follows the end of the document (at byte 27)"
+      "\(first): the body is not JSON (HTTP 200, application/json): something follows the end of the document (at byte 27); it begins with \(list([1]) + list([2]))"
     ),
     Case("no list", #"{"items":[]}"#, "\(first): \"data\" has to be a list of records, but there is nothing"),
     Case("a null list", #"{"data":null}"#, "\(first): \"data\" has to be a list of records, but it is null"),
@@ -138,7 +139,7 @@ struct AnswerFailureTests {
         Route("/things", query: ["p": "2"], answer: ["Content-Type": "text/html"], body: "<p>"),
         things(list([1], #""next":"?p=2""#)),
       ],
-      "page 2 (BASE/things?p=2): the body is not JSON, sent as text/html: a word is neither true, false nor null (at byte 0)"
+      "page 2 (BASE/things?p=2): the body is not JSON (HTTP 200, text/html): a word is neither true, false nor null (at byte 0); it begins with <p>"
     ),
     Case(
       "a second page without the list",

@@ -30,6 +30,9 @@ enum MappingValidator {
     }
     if let fault = rows.fault { throw DeclarationError("\(table): \(fault)") }
     for nested in mapping.nested {
+      if nested.rows.shape == .columns {
+        throw DeclarationError("\(table): records inside of records cannot be .columns")
+      }
       try erased(nested.record, rows: nested.rows, owners: owners + [record])
     }
   }

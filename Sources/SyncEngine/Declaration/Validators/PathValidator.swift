@@ -2,7 +2,9 @@
 enum PathValidator {
   static func validate(_ source: Source, entity: String) throws(DeclarationError) {
     if let fault = source.query.fault { throw DeclarationError("\(entity): \(fault)") }
-    for path in source.paging.paths + (source.filter?.paths ?? []) {
+    if let fault = source.format.fault { throw DeclarationError("\(entity): \(fault)") }
+    let paths = source.paging.paths + (source.filter?.paths ?? []) + source.errors + source.api.errors
+    for path in paths {
       if let fault = path.fault { throw DeclarationError("\(entity): \(fault)") }
       if path.hasWildcard || path.builtin != nil {
         throw DeclarationError("\(entity): \"\(path)\" has to lead to one value of the answer")
