@@ -58,7 +58,7 @@ let package = Package(
     .testTarget(name: "StoreTests", dependencies: ["HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
     .testTarget(name: "CommandTests", dependencies: ["TestSupport", "syncd", "CaseEntities"]),
     .testTarget(name: "SeedTests", dependencies: ["syncd", "TestSupport"]),
-    .testTarget(name: "PayloadTests", dependencies: ["TestSupport"]),
+    .testTarget(name: "PayloadTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "KillTests", dependencies: ["HTTP", "TestSupport", "CaseEntities"]),
     .testTarget(name: "PackageTests", dependencies: ["TestSupport"]),
     .testTarget(

@@ -31,7 +31,7 @@ enum Payloads {
       replace: Dictionary(uniqueKeysWithValues: hosts.map { ($0, "{{base}}") }))
   }
 
-  /// The recorded exchanges of a folder whose targets begin with `prefix`, with their Link headers.
+  /// The recorded exchanges of a folder whose targets begin with `prefix`, with the header fields that link on.
   ///
   /// - Parameters:
   ///   - inOrder: the answers follow each other whatever the query says: for recordings without it.
@@ -47,11 +47,12 @@ enum Payloads {
       exchange in
       let target = exchange.request.target.split(separator: "?", maxSplits: 1)
       let query = target.count > 1 && !inOrder ? items(String(target[1])) : [:]
-      let link = exchange.response.headers["link"].map { link in
-        ["Link": hosts.reduce(link) { $0.replacingOccurrences(of: $1, with: "{{base}}") }]
+      let links = exchange.response.headers.filter { ["link", "next-page"].contains($0.key) }.mapValues {
+        link in
+        hosts.reduce(link) { $0.replacingOccurrences(of: $1, with: "{{base}}") }
       }
       return Route(
-        String(target[0]), query: query, answer: link,
+        String(target[0]), query: query, answer: links.isEmpty ? nil : links,
         file: "\(folder)/\(name)/\(exchange.response.bodyFile ?? "")",
         times: inOrder ? 1 : nil, replace: Dictionary(uniqueKeysWithValues: hosts.map { ($0, "{{base}}") }))
     }

@@ -2,7 +2,9 @@ import SyncEngine
 import TestSupport
 
 extension Shape {
-  static let all: [Shape] = [
+  static let all = recorded + others
+
+  static let recorded: [Shape] = [
     Shape(
       folder: "nyt-article-search", paging: "page", entity: NYTArticle.self, api: "nyt",
       routes: [
