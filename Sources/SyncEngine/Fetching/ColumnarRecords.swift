@@ -4,14 +4,16 @@ import JSON
 enum ColumnarRecords {
   /// The list of records. Members that are no list are left out.
   ///
-  /// - Throws: ``RecordList/Unusable`` for lists of different lengths, for none, and for a member that comes twice.
+  /// - Throws: ``BodyError`` for lists of different lengths, for none, and for a member that comes twice.
   static func zipped(_ object: JSONValue, at path: JSONPath) throws(BodyError) -> JSONValue {
     var columns: [(key: [UInt8], next: JSONValue)] = []
     let place = path.components.isEmpty ? "the answer" : "\"\(path)\""
     var count: (name: String, count: Int)?
-    var seen: Set<String> = []
+    var seen: Set<[UInt8]> = []
     for (name, value) in object.members where value.kind == .array {
-      guard seen.insert(name).inserted else { throw BodyError("\(place) has the list \"\(name)\" twice") }
+      guard seen.insert(Array(name.utf8)).inserted else {
+        throw BodyError("\(place) has the list \"\(name)\" twice")
+      }
       let length = value.count
       if let count, count.count != length {
         throw BodyError(

@@ -219,6 +219,20 @@ struct BodyProbeTests {
         == "the body is not JSON (HTTP 200): the body is not UTF-8")
   }
 
+  @Test("what tells that a body is whole: its length or chunks")
+  func knownEnd() throws {
+    let url = try HTTPURL("https://probe.example.invalid/")
+    func isKnown(_ headers: HTTPHeaders) -> Bool {
+      HTTPResponse(status: 200, headers: headers, body: [], url: url).isEndKnown
+    }
+    #expect(isKnown(["content-length": "0"]))
+    #expect(isKnown(["Transfer-Encoding": "chunked"]))
+    #expect(isKnown(["transfer-encoding": "gzip, Chunked"]))
+    #expect(!isKnown([:]))
+    // Whose end is the connection's (RFC 9112 §6.3): a length beside it says nothing.
+    #expect(!isKnown(["Transfer-Encoding": "gzip", "Content-Length": "9"]))
+  }
+
   @Test("each format asks for itself")
   func accept() async throws {
     let accepted: [(any Entity.Type, String)] = [

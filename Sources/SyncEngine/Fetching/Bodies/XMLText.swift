@@ -199,13 +199,15 @@ struct XMLText {
   /// Elements by name, in the order in which the names come first.
   private struct Groups {
     private(set) var all: [(name: String, elements: [xmlNodePtr])] = []
-    private var positions: [String: Int] = [:]
+    // By bytes: two spellings of one character are two names.
+    private var positions: [[UInt8]: Int] = [:]
 
     mutating func add(_ element: xmlNodePtr, to name: String) {
-      if let position = positions[name] {
+      let key = Array(name.utf8)
+      if let position = positions[key] {
         all[position].elements.append(element)
       } else {
-        positions[name] = all.count
+        positions[key] = all.count
         all.append((name, [element]))
       }
     }
