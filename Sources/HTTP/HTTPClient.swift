@@ -45,11 +45,8 @@ public struct HTTPClient: Sendable {
       guard [301, 302, 303, 307, 308].contains(response.status), let location = response.headers["Location"]
       else {
         do throws(HTTPError) {
-          let sent = response.body
           response.body = try ContentDecoding.decode(
-            sent, encodings: response.headers["Content-Encoding"], limit: limits.body)
-          // An encoding that was undone reached its own end.
-          if sent != response.body { response.isEndKnown = true }
+            response.body, encodings: response.headers["Content-Encoding"], limit: limits.body)
         } catch {
           // A status without content (RFC 9110 §15.3.5) has nothing to decode, and a failure tells more by its status.
           guard response.status == 204 || !(200...299).contains(response.status) else { throw error }

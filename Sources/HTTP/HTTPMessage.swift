@@ -19,9 +19,9 @@ public struct HTTPResponse: Sendable {
   public var url: HTTPURL
   /// Bytes of the body as they came over the wire.
   public var bytesReceived: Int
-  /// Whether the body's end was told, so that a body cut short would have been noticed: by its length, by chunks or
-  /// frames (RFC 9112 §6.3, RFC 9113 §8.1), or by the end of its content encoding. Otherwise it ended with the
-  /// connection.
+  /// Whether the body's end was told, so that a body cut short would have been noticed: by its length, or by chunks
+  /// or frames (RFC 9112 §6.3, RFC 9113 §8.1). Otherwise it ended with the connection. A content encoding tells nothing:
+  /// another gzip member or zstd frame may have followed.
   public var isEndKnown: Bool
   /// How many attempts were made in all.
   public var attempts = 1
