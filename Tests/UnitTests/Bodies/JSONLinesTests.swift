@@ -43,10 +43,7 @@ struct JSONLinesTests {
   @Test("bytes that are not UTF-8 are named by their line")
   func notUTF8() throws {
     let message = try read(Array("{\"a\":1}\n{\"a\":\"".utf8) + [0xE9] + Array("\"}\n".utf8), .ndjson)
-    #expect(
-      message
-        == "the body is not JSON lines (HTTP 200): line 2: the body is not UTF-8; it begins with {\"a\":1}\\u{a}{\"a\":\""
-        || message == "the body is not JSON lines (HTTP 200): line 2: the body is not UTF-8", "\(message)")
+    #expect(message == "the body is not JSON lines (HTTP 200): line 2: the body is not UTF-8", "\(message)")
   }
 
   @Test("cut at any byte, whole lines are read or the line is named; no line is ever part of a record")
