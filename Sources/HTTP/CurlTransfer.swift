@@ -74,6 +74,8 @@ final class CurlTransfer: Sendable {
     ccurl_set_long(easy, CURLOPT_LOW_SPEED_LIMIT, 1)
     ccurl_set_long(easy, CURLOPT_LOW_SPEED_TIME, max(1, (limits.idle.milliseconds + 999) / 1000))
 
+    if let tls = request.tls { apply(tls, to: easy) }
+
     for field in request.headers.fields {
       // libcurl sends a field with a blank value only when it ends with a semicolon.
       let line =
@@ -125,6 +127,19 @@ final class CurlTransfer: Sendable {
       _ = ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, UnsafeMutableRawPointer($0.baseAddress))
     }
     return easy
+  }
+
+  private func apply(_ tls: TLSFiles, to easy: UnsafeMutableRawPointer) {
+    if let certificate = tls.certificate {
+      ccurl_set_string(easy, CURLOPT_SSLCERT, certificate)
+      ccurl_set_string(easy, CURLOPT_SSLKEY, tls.key ?? certificate)
+      // Without one OpenSSL would ask for it on the terminal.
+      ccurl_set_string(easy, CURLOPT_KEYPASSWD, tls.keyPassword ?? "")
+    }
+    if let authority = tls.authority {
+      ccurl_set_string(easy, CURLOPT_CAINFO, authority)
+      ccurl_set_string(easy, CURLOPT_CAPATH, nil)
+    }
   }
 
   func destroyHandle() {

@@ -32,15 +32,19 @@ public struct HTTPClient: Sendable {
   ///   - request: what to ask, without credentials.
   ///   - home: the origin that credentials belong to; only requests to it are authorised.
   ///   - authorize: adds the credentials; called anew for each attempt.
+  ///   - renew: is told of the request that its home answered with 401, and whether new credentials are there; then
+  ///     the request is sent once more. Asked at most once.
   /// - Returns: the answer, whatever its status.
-  /// - Throws: ``HTTPError``, or what `authorize` throws.
+  /// - Throws: ``HTTPError``, or what `authorize` and `renew` throw.
   public func send(
-    _ request: HTTPRequest, home: HTTPURL.Origin, authorize: (inout HTTPRequest) throws -> Void
+    _ request: HTTPRequest, home: HTTPURL.Origin, authorize: (inout HTTPRequest) async throws -> Void,
+    renew: ((HTTPRequest) async throws -> Bool)? = nil
   ) async throws -> HTTPResponse {
     var request = request
     var redirects = 0
+    var renew = renew
     while true {
-      var response = try await sendRetrying(request, home: home, authorize: authorize)
+      var response = try await sendRetrying(request, home: home, authorize: authorize, renew: &renew)
       response.url = request.url
       guard [301, 302, 303, 307, 308].contains(response.status), let location = response.headers["Location"]
       else {
@@ -81,19 +85,30 @@ public struct HTTPClient: Sendable {
   }
 
   private func sendRetrying(
-    _ request: HTTPRequest, home: HTTPURL.Origin, authorize: (inout HTTPRequest) throws -> Void
+    _ request: HTTPRequest, home: HTTPURL.Origin, authorize: (inout HTTPRequest) async throws -> Void,
+    renew: inout ((HTTPRequest) async throws -> Bool)?
   ) async throws -> HTTPResponse {
     var attempt = 0
+    /// Requests sent with credentials that turned out to be void.
+    var void = 0
     while true {
       var authorized = request
       authorized.headers["Accept-Encoding"] = ContentDecoding.accepted
-      if request.url.origin == home { try authorize(&authorized) }
       try await limiter?.turn()
+      // Behind the wait: what is bound to the time is fresh.
+      if request.url.origin == home { try await authorize(&authorized) }
       var floor: Duration = .zero
       let reason: String
       do {
         var response = try await transport.send(authorized, limits: limits)
-        response.attempts = attempt + 1
+        response.attempts = attempt + 1 + void
+        if response.status == 401, request.url.origin == home, let ask = renew {
+          renew = nil
+          if try await ask(authorized) {
+            void += 1
+            continue
+          }
+        }
         guard retry.isRetried(response.status), attempt < retry.retries else { return response }
         if let field = response.headers["Retry-After"] {
           floor = RetryPolicy.retryAfter(field, now: time(nil)) ?? .zero
@@ -102,7 +117,8 @@ public struct HTTPClient: Sendable {
         reason = "HTTP \(response.status)"
       } catch var error as HTTPError {
         guard retry.isRetried(error.kind), attempt < retry.retries else {
-          error.attempts = attempt + 1
+          // How often credentials were asked for is said by their own message.
+          if error.kind != .credentials { error.attempts = attempt + 1 + void }
           throw error
         }
         reason = error.message

@@ -4,9 +4,30 @@ public struct HTTPRequest: Sendable {
   public var url: HTTPURL
   public var headers: HTTPHeaders
   public var body: [UInt8]?
+  /// Files for TLS besides those of the system.
+  public var tls: TLSFiles?
 
   public init(_ method: String = "GET", url: HTTPURL, headers: HTTPHeaders = [:], body: [UInt8]? = nil) {
     (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
+  }
+}
+
+/// Files in PEM form that a TLS connection is made with.
+public struct TLSFiles: Sendable, Hashable {
+  /// The client's certificate, with those between it and its authority behind it.
+  public var certificate: String?
+  /// The certificate's private key; nil where it stands in the same file.
+  public var key: String?
+  public var keyPassword: String?
+  /// The authorities that may vouch for the server, in place of the system's.
+  public var authority: String?
+
+  public init(
+    certificate: String? = nil, key: String? = nil, keyPassword: String? = nil, authority: String? = nil
+  ) {
+    (self.certificate, self.key, self.keyPassword, self.authority) = (
+      certificate, key, keyPassword, authority
+    )
   }
 }
 
