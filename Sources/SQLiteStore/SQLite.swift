@@ -153,6 +153,18 @@ public final class SQLite: Store {
     try await perform { connection, _ in try Journal.state(of: entity, in: connection) }
   }
 
+  public func keep(_ state: [String: String], of entity: String) async throws {
+    try await perform { connection, _ in
+      // With NORMAL a power cut may undo the last commits (sqlite.org/pragma.html#pragma_synchronous).
+      try connection.execute("PRAGMA synchronous=FULL")
+      defer { try? connection.execute("PRAGMA synchronous=NORMAL") }
+      try connection.transaction { connection in
+        try Journal.create(in: connection)
+        try Journal.set(state, of: entity, in: connection)
+      }
+    }
+  }
+
   public func installationKey() async throws -> String {
     try await perform { connection, _ in try Journal.installationKey(in: connection) }
   }

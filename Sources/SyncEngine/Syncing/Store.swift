@@ -56,6 +56,9 @@ public protocol Store: Sendable {
   /// What earlier commits kept for an entity.
   func state(of entity: String) async throws -> [String: String]
 
+  /// Keeps values by name beside those of commits, in a transaction of its own that a power cut does not undo.
+  func keep(_ state: [String: String], of entity: String) async throws
+
   /// A secret of this store, made at its first use: the key of hashes that must not be compared across stores.
   func installationKey() async throws -> String
 
