@@ -55,6 +55,8 @@ struct FetchQueue {
 
   private func start(_ request: HTTPRequest) -> Task<HTTPResponse, any Error> {
     let (client, authorizer, origin) = (client, authorizer, origin)
-    return Task { try await client.send(request, home: origin, authorize: authorizer.authorize) }
+    return Task {
+      try await client.send(request, home: origin, authorize: authorizer.authorize, renew: authorizer.renew)
+    }
   }
 }

@@ -30,6 +30,7 @@ public final class Engine: Sendable {
   public let redactor = Redactor()
   private let transport: any Transport
   private let prepared = Mutex<[ObjectIdentifier: Prepared]>([:])
+  private let credentials: Credentials
   private let limiters = Mutex<[String: RateLimiter]>([:])
 
   private struct Prepared: Sendable {
@@ -40,6 +41,7 @@ public final class Engine: Sendable {
 
   public init(store: any Store, options: Options = Options(), transport: any Transport = CurlTransport()) {
     (self.store, self.options, self.transport) = (store, options, transport)
+    credentials = Credentials(redactor: redactor, store: store, wait: options.wait)
   }
 
   // MARK: Checking declarations
@@ -125,7 +127,6 @@ public final class Engine: Sendable {
     if let known = prepared.withLock({ $0[id] }) { return known }
     let plan = try EntityPlan.erased(entity, urls: options.urls)
     let api = plan.source.api
-    let authorizer = try Authorizer(api.auth, api: api.name, redactor: redactor)
     var origins: Set<HTTPURL.Origin> = []
     for text in api.foreignOrigins {
       do { origins.insert(try HTTPURL(text).origin) } catch {
@@ -141,6 +142,7 @@ public final class Engine: Sendable {
     }
     let client = HTTPClient(
       transport: transport, limits: api.limits, retry: api.retry, limiter: limiter, foreignOrigins: origins)
+    let authorizer = try Authorizer(api, client: client, credentials: credentials)
     let made = Prepared(plan: plan, authorizer: authorizer, client: client)
     prepared.withLock { $0[id] = made }
     return made

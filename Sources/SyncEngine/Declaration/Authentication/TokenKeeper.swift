@@ -1,0 +1,116 @@
+import HTTP
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// Holds one token for all entities of an API, and renews it once for all that need it.
+actor TokenKeeper {
+  private let endpoint: TokenEndpoint
+  private let place: Authentication.TokenPlace
+  /// Nil for tokens that end with the program.
+  private let vault: TokenVault?
+  /// How long a renewal waits for another process's.
+  private let wait: Duration
+
+  private var token: Token?
+  /// What the endpoint gave and the store did not take: it must not be lost.
+  private var unkept: Token?
+  private var renewal: (number: Int, task: Task<Token, any Error>)?
+  private var renewals = 0
+  private var waiters = 0
+
+  init(endpoint: TokenEndpoint, place: Authentication.TokenPlace, vault: TokenVault?, wait: Duration) {
+    (self.endpoint, self.place, self.vault, self.wait) = (endpoint, place, vault, wait)
+  }
+
+  /// A token that has not expired.
+  func addition() async throws -> Authentication.Addition {
+    if let token, token.isFresh(at: time(nil)) { return place.addition(token.value) }
+    return place.addition(try await renewed(void: nil).value)
+  }
+
+  /// Makes a new token unless the refused request carried an old one.
+  func renew(after refused: HTTPRequest) async throws {
+    if let token, !place.addition(token.value).isCarried(by: refused), token.isFresh(at: time(nil)) { return }
+    let void = token?.value
+    token = nil
+    _ = try await renewed(void: void)
+  }
+
+  /// - Parameter void: the value of a token that the API refused.
+  private func renewed(void: String?) async throws -> Token {
+    let running: (number: Int, task: Task<Token, any Error>)
+    if let renewal {
+      running = renewal
+    } else {
+      renewals += 1
+      let number = renewals
+      running = (number, Task { try await self.obtain(void: void, number) })
+      renewal = running
+    }
+    waiters += 1
+    defer { waiters -= 1 }
+    let number = running.number
+    return try await withTaskCancellationHandler {
+      try await running.task.value
+    } onCancel: {
+      Task { await self.giveUp(number) }
+    }
+  }
+
+  /// Ends a renewal that nobody else waits for, but not one whose answer may void what the next one needs.
+  private func giveUp(_ number: Int) {
+    guard let renewal, renewal.number == number, waiters <= 1, !endpoint.source.rotates else { return }
+    renewal.task.cancel()
+    self.renewal = nil
+  }
+
+  private func obtain(void: String?, _ number: Int) async throws -> Token {
+    defer { if renewal?.number == number { renewal = nil } }
+    do {
+      let made = try await shared(void: void)
+      token = made
+      return made
+    } catch let error as HTTPError where error.kind != .credentials {
+      throw HTTPError(.credentials, "no token: \(endpoint.url): \(error)")
+    } catch let error as HTTPError {
+      throw HTTPError(.credentials, "no token: \(error)")
+    } catch is LeaseTimeout {
+      throw HTTPError(
+        .credentials,
+        "no token: another process has been renewing it for more than \(wait.components.seconds) s")
+    } catch let error as StoreError {
+      throw HTTPError(.credentials, "no token: \(error)")
+    }
+  }
+
+  private func shared(void: String?) async throws -> Token {
+    guard let vault else { return try await endpoint.token(refresh: nil) }
+    let lease = try await vault.lease(wait: wait)
+    defer { lease.end() }
+    if unkept == nil, let stored = try await vault.load() {
+      hide(stored)
+      if stored.value != void, stored.isFresh(at: time(nil)) { return stored }
+      return try await kept(endpoint.token(refresh: stored.refresh), in: vault)
+    }
+    if let unkept, unkept.value != void { return try await kept(unkept, in: vault) }
+    return try await kept(endpoint.token(refresh: unkept?.refresh), in: vault)
+  }
+
+  /// Keeps a token in the store, and only then hands it out.
+  private func kept(_ made: Token, in vault: TokenVault) async throws -> Token {
+    hide(made)
+    unkept = made
+    try await vault.keep(made)
+    unkept = nil
+    return made
+  }
+
+  private func hide(_ token: Token) {
+    endpoint.redactor.add(token.value)
+    if let refresh = token.refresh { endpoint.redactor.add(refresh) }
+  }
+}
