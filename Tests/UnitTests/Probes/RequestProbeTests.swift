@@ -1,4 +1,5 @@
 import Foundation
+import SQLiteStore
 import TestSupport
 import Testing
 
@@ -137,15 +138,18 @@ struct RequestProbeTests {
 /// Credentials that stand where they should not, and forms in which a server may repeat them.
 @Suite("Secrets in other forms")
 struct SecretFormTests {
-  private static let redactor: Result<Redactor, any Error> = Result {
+  private func redactor() async throws -> Redactor {
     setenv("PROBE_USER", "u", 1)
     setenv("PROBE_PASSWORD", "a/b+c=d e", 1)
     let redactor = Redactor()
+    let api = API(
+      "probe", url: "https://h.example/",
+      auth: .basic(user: .environment("PROBE_USER"), password: .environment("PROBE_PASSWORD")))
     let authorizer = try Authorizer(
-      [.basic(user: .environment("PROBE_USER"), password: .environment("PROBE_PASSWORD"))],
-      api: "probe", redactor: redactor)
+      api, client: HTTPClient(transport: CurlTransport()),
+      credentials: Credentials(redactor: redactor, store: SQLite.open(":memory:"), wait: .zero))
     var request = HTTPRequest(url: try HTTPURL("https://h.example/"))
-    authorizer.authorize(&request)
+    try await authorizer.authorize(&request)
     return redactor
   }
 
@@ -156,8 +160,8 @@ struct SecretFormTests {
       "Basic dTphL2IrYz1kIGU=",
       "dTphL2IrYz1kIGU=",
     ])
-  func forms(_ text: String) throws {
-    let left = try Self.redactor.get().redact(text)
+  func forms(_ text: String) async throws {
+    let left = try await redactor().redact(text)
     #expect(left.contains("***"), "\(left)")
   }
 
