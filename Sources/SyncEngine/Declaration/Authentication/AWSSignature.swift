@@ -30,7 +30,9 @@ struct AWSSignature: Sendable {
       canonical: canonicalRequest(
         method: signing.method, path: signing.path, query: signing.query, headers: signed, body: signing.body),
       signed: signed, accessKey: values[0], secretKey: values[1], at: timestamp)
-    return added + [("Authorization", authorization)]
+    // What is signed is in lower case; libcurl would send the host as the address spells it.
+    let host = request.url.string.contains("://\(signing.host)") ? [] : [("Host", signing.host)]
+    return host + added + [("Authorization", authorization)]
   }
 
   /// - Parameters:

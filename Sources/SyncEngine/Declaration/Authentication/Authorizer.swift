@@ -61,19 +61,12 @@ struct Authorizer: Sendable {
     }
   }
 
-  /// What of the secrets says who asks. A command may print another token each time, for one and the same.
+  /// Another value may be another account, which sees other records.
   private static func principals(
     _ secrets: [Secret], _ credentials: Credentials
   ) throws(DeclarationError) -> [String] {
     var principals: [String] = []
-    for secret in secrets {
-      let value = try credentials.value(of: secret)
-      if case .command(let words, _) = secret.place {
-        principals.append(words.joined(separator: " "))
-      } else {
-        principals.append(value)
-      }
-    }
+    for secret in secrets { principals.append(try credentials.value(of: secret)) }
     return principals
   }
 

@@ -56,10 +56,24 @@ enum CommandOutput {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, 1)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    // Connections and pipes of this process are not the program's.
+    #if canImport(Glibc)
+      // A file that is not open is no error below the limit.
+      for file in 3..<min(getdtablesize(), 4096) { posix_spawn_file_actions_addclose(&actions, file) }
+    #else
+      var attributes: posix_spawnattr_t?
+      posix_spawnattr_init(&attributes)
+      defer { posix_spawnattr_destroy(&attributes) }
+      posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_CLOEXEC_DEFAULT))
+    #endif
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var process: pid_t = 0
-    let code = posix_spawnp(&process, program, &actions, nil, &arguments, environ)
+    #if canImport(Glibc)
+      let code = posix_spawnp(&process, program, &actions, nil, &arguments, environ)
+    #else
+      let code = posix_spawnp(&process, program, &actions, &attributes, &arguments, environ)
+    #endif
     guard code == 0 else {
       return .failure(Failure(description: "cannot be started: \(String(cString: strerror(code)))"))
     }

@@ -7,10 +7,11 @@ struct Token: Sendable, Equatable {
   var renewAt: Int?
   var refresh: String?
 
-  /// - Parameter lifetime: in seconds. What is left of it at the end is not used: a request takes time to arrive.
+  /// - Parameter lifetime: in seconds. The end of it is not used: a request takes time to arrive. With 0 servers mean
+  ///   that there is none to tell, since the token would be void already.
   init(_ value: String, lifetime: Int?, at now: Int, refresh: String? = nil) {
     (self.value, self.refresh) = (value, refresh)
-    renewAt = lifetime.map { now + max(0, $0) - min(30, max(0, $0) / 4) }
+    renewAt = lifetime.flatMap { $0 > 0 ? now + $0 - min(30, $0 / 4) : nil }
   }
 
   func isFresh(at now: Int) -> Bool { renewAt.map { now < $0 } ?? true }

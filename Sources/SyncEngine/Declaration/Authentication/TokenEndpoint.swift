@@ -118,6 +118,7 @@ struct TokenEndpoint: Sendable {
         .credentials, "\(url) answered HTTP \(response.status) without a token at \(Self.text(login.token))")
     }
     redactor.add(token)
+    try check(token)
     return Token(token, lifetime: login.lifetime.map { Int($0.components.seconds) }, at: now)
   }
 
@@ -135,6 +136,7 @@ struct TokenEndpoint: Sendable {
     guard response.status == 200, let token = root?["access_token"]?.string, !token.isEmpty else {
       throw refused(response, root)
     }
+    try check(token)
     // A token that has to be used in another way than a bearer token must not be used (RFC 6749 §7.1).
     if let type = root?["token_type"]?.string, ["mac", "dpop", "pop"].contains(type.lowercased()) {
       throw HTTPError(.credentials, "\(url) gave a token of the type \"\(type)\", which is none for a bearer")
@@ -144,6 +146,13 @@ struct TokenEndpoint: Sendable {
     return Token(
       token, lifetime: lifetime, at: now,
       refresh: usedRefresh == nil ? nil : root?["refresh_token"]?.string ?? usedRefresh)
+  }
+
+  /// RFC 6749 appendix A.12: visible ASCII characters and the blank.
+  private func check(_ token: String) throws {
+    guard token.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
+      throw HTTPError(.credentials, "\(url) gave a token with characters that no request can carry")
+    }
   }
 
   /// Adds all that looks like a token to the redactor; returns the body's root if it is JSON.
