@@ -54,7 +54,8 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["SyncEngine", "SQLiteStore", "CSQLite"], path: "Tests/TestSupport"),
     .testTarget(
-      name: "UnitTests", dependencies: ["JSON", "HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
+      name: "UnitTests",
+      dependencies: ["JSON", "HTTP", "SyncEngine", "SQLiteStore", "TestSupport", "CaseEntities"]),
     .testTarget(name: "StoreTests", dependencies: ["HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
     .testTarget(name: "CommandTests", dependencies: ["TestSupport", "syncd", "CaseEntities"]),
     .testTarget(name: "SeedTests", dependencies: ["syncd", "TestSupport"]),

@@ -58,6 +58,8 @@ struct Main: SyncCommand {
     "051": Stopped.Item.self,
     "052": TwoProcesses.Item.self, "052-b": TwoProcesses.OtherItem.self,
     "bench": BenchBook.self,
+    "auth-refresh": Authorized.Refreshed.self, "auth-login": Authorized.LoggedIn.self,
+    "auth-basic": Authorized.Basic.self, "auth-signed": Authorized.Signed.self,
   ]
 
   static let ownVariables = ["SYNCD_CASE"]
