@@ -119,12 +119,9 @@ struct AWSSignature: Sendable {
     var out: [UInt8] = []
     var rest = text.utf8
     while let byte = rest.popFirst() {
-      let digits = rest.prefix(2)
-      if byte == UInt8(ascii: "%"), digits.count == 2,
-        let first = Character(UnicodeScalar(digits.first!)).hexDigitValue,
-        let second = Character(UnicodeScalar(digits.last!)).hexDigitValue
-      {
-        out.append(UInt8(first * 16 + second))
+      let digits = rest.prefix(2).compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+      if byte == UInt8(ascii: "%"), digits.count == 2 {
+        out.append(UInt8(digits[0] * 16 + digits[1]))
         rest = rest.dropFirst(2)
       } else {
         out.append(byte)

@@ -67,7 +67,7 @@ extension Authentication {
   }
 
   /// A signed assertion as the bearer token itself, made anew before it expires.
-  public static func bearer(_ token: JSONWebToken) -> Authentication {
+  public static func assertion(_ token: JSONWebToken) -> Authentication {
     Authentication(.token(TokenSource(.selfSigned(token), url: ""), .bearer))
   }
 }

@@ -17,7 +17,7 @@
 /// - ``clientCredentials(_:client:secret:sentIn:scope:parameters:)``
 /// - ``refreshToken(_:at:client:secret:sentIn:scope:parameters:)``
 /// - ``assertion(_:at:scope:parameters:)``
-/// - ``bearer(_:)-(JSONWebToken)``
+/// - ``assertion(_:)``
 /// - ``login(_:_:as:adding:token:sentIn:validFor:)``
 ///
 /// ### Signatures

@@ -61,9 +61,11 @@ actor TokenKeeper {
     }
   }
 
-  /// Ends a renewal that nobody else waits for, but not one whose answer may void what the next one needs.
-  private func giveUp(_ number: Int) {
-    guard let renewal, renewal.number == number, waiters <= 1, !endpoint.source.rotates else { return }
+  /// Ends a renewal that nobody else waits for. One whose answer may void what the next one needs gets a while to end
+  /// by itself.
+  private func giveUp(_ number: Int) async {
+    if endpoint.source.rotates { try? await Task.sleep(for: .seconds(5)) }
+    guard let renewal, renewal.number == number, waiters <= 1 else { return }
     renewal.task.cancel()
     self.renewal = nil
   }
