@@ -11,6 +11,7 @@ GET /_log lists the requests, one line each; POST /_set {name: value} changes:
   void_at (0)        page at which all access tokens turn void, once
   rotate (true)      refresh tokens turn void by use  token_answer (null)  [status, object] in place of a token
   stall (false)      requests for items are never answered
+  stall_token (0)    seconds that POST /token waits
   redirect (null)    where POST /token redirects to   refuse (false)     all guards refuse"""
 import base64, hashlib, hmac, http.server, json, re, ssl, subprocess, sys, tempfile, threading, time
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -18,7 +19,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 FOLDER = sys.argv[1]
 LOCK = threading.Lock()
 LOG = []
-STATE = dict(pages=1, expires_in=3600, void_at=0, rotate=True, token_answer=None, stall=False, redirect=None,
+STATE = dict(pages=1, expires_in=3600, void_at=0, rotate=True, token_answer=None, stall=False, stall_token=0, redirect=None,
              refuse=False)
 ACCESS = {}  # token: time of expiry
 REFRESH = {"refresh-token-0"}
@@ -156,6 +157,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         grant = form.get("grant_type", "").rpartition(":")[2]
         note = " ".join([shown, grant] + [f"{k}={v}" for k, v in sorted(form.items())
                                           if k in ("refresh_token", "scope", "audience")])
+        time.sleep(STATE["stall_token"])
         if STATE["redirect"]:
             return self.answer(307, {}, [("Location", STATE["redirect"])], note)
         if STATE["token_answer"]:

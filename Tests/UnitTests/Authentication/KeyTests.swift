@@ -101,6 +101,10 @@ struct KeyTests {
     #expect(value("sh", "-c", "kill -9 $$") == start + "was ended by signal 9")
     #expect(value("sh", "-c", "exec sleep 60", limit: .seconds(1)) == start + "did not end within 1 s")
     #expect(value("sh", "-c", "yes", limit: .seconds(1)) == start + "did not end within 1 s")
+    #if os(Linux)
+      // Nothing that this process has open; 3 is the folder that is read.
+      #expect(value("ls", "/proc/self/fd") == "0\n1\n2\n3")
+    #endif
     #expect(value("true").hasSuffix("\"true\", which printed nothing"))
     #expect(value("/nowhere/pass", "show", "x").hasSuffix("cannot be started: No such file or directory"))
     #expect(value().hasSuffix("names no program"))

@@ -68,7 +68,7 @@ struct SignatureTests {
       (.hs256, secret("hs256-shared-key-of-the-test")),
     ]
     for (algorithm, key) in keys {
-      let caller = try Caller(server, .bearer(token(algorithm, key, audience: "api")))
+      let caller = try Caller(server, .assertion(token(algorithm, key, audience: "api")))
       #expect(await caller.ask("jwt/items") == "200")
       #expect(await caller.ask("jwt/items") == "200")
       let granted = try Caller(
@@ -114,7 +114,7 @@ struct SignatureTests {
     func fault(_ algorithm: JSONWebToken.Algorithm, _ file: String) -> String {
       do {
         _ = try Caller(
-          "http://h.example", [.bearer(JSONWebToken(algorithm, key: .file(TestKeys.folder + file)))])
+          "http://h.example", [.assertion(JSONWebToken(algorithm, key: .file(TestKeys.folder + file)))])
         return "accepted"
       } catch let error as DeclarationError {
         return error.message.replacingOccurrences(of: TestKeys.folder, with: "")

@@ -127,6 +127,26 @@ struct TokenTests {
         == "no token: \(server.base)/token answered HTTP 400: invalid_grant, *** is void")
   }
 
+  @Test("a cancelled request waits for no token, unless the token would be lost")
+  func cancellation() async throws {
+    let server = try AuthServer()
+    let fixture = try Fixture()
+    for (auth, seconds) in [(client(), 30), (refreshing(), 2)] {
+      try server.set("{\"stall_token\": \(seconds)}")
+      let caller = try Caller(server, auth, store: fixture.store)
+      let task = Task { await caller.ask("oauth/items") }
+      try await Task.sleep(for: .milliseconds(500))
+      let start = ContinuousClock.now
+      task.cancel()
+      #expect(await task.value == "CancellationError()")
+      #expect(start.duration(to: .now) < .seconds(15))
+    }
+    // The second one's token is there for the next program.
+    #expect(
+      try await Caller(server, refreshing(), store: SQLite.open(fixture.path)).ask("oauth/items") == "200")
+    #expect(try server.log().split(separator: "\n").filter { $0.contains("refresh_token=") }.count == 1)
+  }
+
   @Test("two programs that need a token at once ask for one")
   func twoPrograms() async throws {
     let server = try AuthServer()
