@@ -13,7 +13,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     case encoding
     /// A redirect that is not followed.
     case redirect
-    /// Credentials could not be had or renewed: the request itself was not sent.
+    /// Credentials could not be had or renewed: another attempt would end the same way.
     case credentials
     /// TLS or the address itself: another attempt would end the same way.
     case permanent

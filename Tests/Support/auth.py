@@ -156,7 +156,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "public" if form.get("client_id") == CLIENT[0] and "client_secret" not in form else "none")
         grant = form.get("grant_type", "").rpartition(":")[2]
         note = " ".join([shown, grant] + [f"{k}={v}" for k, v in sorted(form.items())
-                                          if k in ("refresh_token", "scope", "audience")])
+                                          if k in ("refresh_token", "scope", "audience")]
+                        # Credentials that are the API's, and none of this endpoint's business.
+                        + [f"{k}!" for k in ("x-key", "cookie") if k in self.fields]
+                        + (["certificate"] if self.subject() else []))
         time.sleep(STATE["stall_token"])
         if STATE["redirect"]:
             return self.answer(307, {}, [("Location", STATE["redirect"])], note)
@@ -206,6 +209,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     [("X-Session", session), ("Set-Cookie", "other=1"),
                      ("Set-Cookie", f"SID={session}; Path=/; HttpOnly")], note=kind)
 
+    def subject(self):
+        """The name in the client's certificate; None without one."""
+        if not isinstance(self.connection, ssl.SSLSocket):
+            return None
+        return dict(x[0] for x in (self.connection.getpeercert() or {}).get("subject", ())).get("commonName")
+
     def shown(self, guard):
         """What the request shows for its guard, and whether it is right."""
         authorization = self.fields.get("authorization", "-")
@@ -236,8 +245,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             fault = aws_fault(self.command, self.path, self.fields, self.body)
             return fault or self.fields.get("x-amz-security-token", "signed"), not fault
         if guard == "mtls":
-            subject = dict(x[0] for x in (self.connection.getpeercert() or {}).get("subject", ()))
-            return subject.get("commonName", "-"), subject.get("commonName") == "syncd client"
+            return self.subject() or "-", self.subject() == "syncd client"
         return "-", guard == "open"
 
     def items(self):

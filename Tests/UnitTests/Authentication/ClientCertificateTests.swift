@@ -65,6 +65,13 @@ struct ClientCertificateTests {
       #expect(await caller.ask("mtls/items") == "200")
     }
     #expect(try other.log() == "POST /token basic client_credentials 200")
+    try expect(
+      server.log(),
+      is: """
+        POST /token basic client_credentials certificate 200
+        GET /mtls/items syncd client 200
+        GET /mtls/items syncd client 200
+        """)
   }
 
   @Test("a file that is not there is named before anything is asked")
