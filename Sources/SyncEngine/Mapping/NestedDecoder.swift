@@ -105,7 +105,7 @@ final class NestedDecoder {
     switch plan.rows.shape {
     case .object: ""
     case .byKey: "['\(decoder.excerpt(tape.raw(context.key)))']"
-    case .list, .listOrObject: "[\(context.position)]"
+    case .list, .listOrObject, .columns: "[\(context.position)]"
     }
   }
 
