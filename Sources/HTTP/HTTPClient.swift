@@ -100,7 +100,9 @@ public struct HTTPClient: Sendable {
       var floor: Duration = .zero
       let reason: String
       do {
+        let start = ContinuousClock.now
         var response = try await transport.send(authorized, limits: limits)
+        response.duration = start.duration(to: .now)
         response.attempts = attempt + 1 + void
         if response.status == 401, request.url.origin == home, let ask = renew {
           renew = nil

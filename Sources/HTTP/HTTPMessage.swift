@@ -46,6 +46,8 @@ public struct HTTPResponse: Sendable {
   public var isEndKnown: Bool
   /// How many attempts were made in all.
   public var attempts = 1
+  /// How long the last attempt took, from its turn to its last byte.
+  public var duration = Duration.zero
 
   public init(status: Int, headers: HTTPHeaders, body: [UInt8], url: HTTPURL) {
     (self.status, self.headers, self.body, self.url) = (status, headers, body, url)

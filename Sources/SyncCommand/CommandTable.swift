@@ -1,12 +1,14 @@
 /// The commands and their options, in one place: parsing and help both read it.
 enum CommandName: String, CaseIterable {
-  case once, watch, check, status, rejects, schema, rebuild
+  case once, watch, check, explain, get, status, rejects, schema, rebuild
 
   var summary: String {
     switch self {
     case .once: "sync now, all entities or those named"
     case .watch: "sync on an interval until stopped"
     case .check: "declarations, configuration, store and one page of each source"
+    case .explain: "each request, its answer, and why the pages ended"
+    case .get: "the first records as they would be stored, as JSON lines"
     case .status: "last runs, rows, age, errors"
     case .rejects: "records that were left out as bad, and why"
     case .schema: "the SQL of the tables"
@@ -29,6 +31,13 @@ enum CommandName: String, CaseIterable {
       """
     case .check:
       "Writes nothing. Says which columns no record of the first page had a value for."
+    case .explain:
+      """
+      Walks over all pages as a run does, and writes nothing: one line for each page, without secrets, and at the end
+      whether the walk was provably complete.
+      """
+    case .get:
+      "Reads as many pages as it needs, and writes nothing. A column that a record does not have is left out."
     case .status:
       "Reads the store only; no source is asked."
     case .rejects:
@@ -51,8 +60,10 @@ enum CommandName: String, CaseIterable {
 
   var options: [CommandOption] {
     switch self {
-    case .once: [.config, .store, .wait, .logFormat, .quiet, .help]
-    case .watch: [.config, .store, .interval, .wait, .logFormat, .quiet, .help]
+    case .once: [.config, .store, .wait, .logFormat, .trace, .quiet, .help]
+    case .watch: [.config, .store, .interval, .wait, .logFormat, .trace, .quiet, .help]
+    case .explain: [.config, .store, .help]
+    case .get: [.config, .store, .limit, .help]
     case .check: [.config, .store, .help]
     case .status: [.config, .store, .logFormat, .help]
     case .rejects: [.config, .store, .logFormat, .help]
@@ -69,6 +80,8 @@ enum CommandOption: String, CaseIterable {
   case wait = "--wait"
   case logFormat = "--log-format"
   case quiet = "--quiet"
+  case trace = "--trace"
+  case limit = "--limit"
   case dropColumns = "--drop-columns"
   case help = "--help"
   case version = "--version"
@@ -80,7 +93,8 @@ enum CommandOption: String, CaseIterable {
     case .store: "LOCATION"
     case .interval, .wait: "DURATION"
     case .logFormat: "text|json"
-    case .quiet, .dropColumns, .help, .version: nil
+    case .limit: "NUMBER"
+    case .quiet, .trace, .dropColumns, .help, .version: nil
     }
   }
 
@@ -92,6 +106,8 @@ enum CommandOption: String, CaseIterable {
     case .wait: "how long to wait for another run of the same entity (default: 60s)"
     case .logFormat: "one line for people, or one JSON object, for each run"
     case .quiet: "no progress, and a line only for what went wrong"
+    case .trace: "a line for each page on standard error: request, answer, what follows"
+    case .limit: "how many records (default: 10)"
     case .dropColumns: "drop columns that are no longer declared, with what they hold"
     case .help: "this text"
     case .version: "the version"

@@ -14,6 +14,10 @@ struct Program: Sendable {
   let entities: [any Entity.Type]
   let console: Console
   let dropsColumns: Bool
+  /// Whether each page of a run is told.
+  let traces: Bool
+  /// How many records `get` shows.
+  let limit: Int
 
   /// - Throws: `UsageError`, `DeclarationError` or `StoreError`, before any request.
   init(
@@ -33,6 +37,11 @@ struct Program: Sendable {
       options: Engine.Options(urls: configuration.urls, rates: configuration.rates, wait: configuration.wait))
     self.console = console
     dropsColumns = invocation[.dropColumns] != nil
+    traces = invocation[.trace] != nil
+    guard let limit = Int(invocation[.limit] ?? "10"), limit > 0 else {
+      throw UsageError("--limit needs a number from 1 on: --limit 10")
+    }
+    self.limit = limit
 
     for name in invocation.entities where !names.contains(name) {
       throw UsageError(

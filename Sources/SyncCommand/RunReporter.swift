@@ -7,6 +7,7 @@ final class RunReporter: Sendable {
   private let console: Console
   private let format: Configuration.LogFormat
   private let isQuiet: Bool
+  private let traces: Bool
   /// Lines carry their time, for a service's log.
   private let isTimed: Bool
   /// On a terminal the results of `once` are shown as one table at the end.
@@ -18,6 +19,7 @@ final class RunReporter: Sendable {
     console = program.console
     format = program.configuration.logFormat
     isQuiet = program.configuration.isQuiet
+    traces = program.traces
     self.isTimed = isTimed
     collectsTable = !isTimed && console.isOutputTerminal && format == .text && !isQuiet
   }
@@ -29,6 +31,7 @@ final class RunReporter: Sendable {
       if !isQuiet { console.complain("\(progress.entity): \(retry)") }
       return
     }
+    if traces, let step = progress.step { console.complain(step.line(of: progress.entity)) }
     guard !isQuiet else { return }
     // Ten times a second is as fast as anyone reads.
     let isDue = lastShown.withLock { last in
@@ -154,6 +157,23 @@ func jsonLine(_ value: some Encodable) -> String {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
   return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+}
+
+/// A text as JSON.
+func jsonText(_ text: String) -> String { jsonLine(text) }
+
+extension StoredValue {
+  /// The value as JSON: numbers where they are exact, text for what has a text form, JSON columns as they are.
+  func json(as type: ColumnType) -> String {
+    switch (self, type) {
+    case (.null, _): "null"
+    case (.integer(let value), .boolean): value == 0 ? "false" : "true"
+    case (.integer(let value), .integer): String(value)
+    case (.real(let value), _) where value.isFinite: jsonLine(value)
+    case (.text(let value), .json): value
+    default: text(as: type).map(jsonText) ?? "null"
+    }
+  }
 }
 
 /// `1,234,567`

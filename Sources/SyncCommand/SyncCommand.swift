@@ -73,6 +73,8 @@ extension SyncCommand {
       case .check: await CheckCommand(program).run()
       case .status: await StatusCommand(program).run()
       case .schema: SchemaCommand(program).run()
+      case .explain: await ExplainCommand(program).run()
+      case .get: await GetCommand(program).run()
       case .rejects: await RejectsCommand(program).run()
       case .rebuild: await RebuildCommand(program).run()
       }

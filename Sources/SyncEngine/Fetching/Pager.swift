@@ -54,6 +54,17 @@ public enum PageDecision: Sendable, Hashable {
   case end(PageEnd)
 }
 
+extension PageDecision: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .next(.address(let address)): "next: \(address)"
+    case .next(.items(let items)): "next: \(items.map { "\($0.name)=\($0.value)" }.joined(separator: ", "))"
+    case .end(.proven): "end, proven"
+    case .end(.unproven(let reason)): "end, unproven: \(reason)"
+    }
+  }
+}
+
 /// How a walk over the pages ended.
 public enum PageEnd: Sendable, Hashable {
   /// The source said itself that there is no more.

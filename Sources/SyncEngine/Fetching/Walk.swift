@@ -24,6 +24,34 @@ public struct SyncProgress: Sendable, Hashable {
   public var bytes = 0
   /// A request that is going to be repeated, and why.
   public var retry: String?
+  /// The page that was read last.
+  public var step: WalkStep?
+}
+
+/// What became of one page of a walk.
+public struct WalkStep: Sendable, Hashable {
+  /// Counted from 1, over all parents.
+  public var page: Int
+  public var method: String
+  /// The address without what authentication adds to it.
+  public var url: String
+  public var status: Int
+  public var attempts: Int
+  public var duration: Duration
+  /// Of the body, as it came over the wire.
+  public var bytes: Int
+  /// Records on the page, and those of them that the walk had not seen.
+  public var records: Int
+  public var newRecords: Int
+  /// What the paging made of it, in words.
+  public var decision: String
+}
+
+/// How far a walk goes.
+enum WalkExtent: Sendable, Hashable {
+  case all
+  /// It stops behind the page on which this many records are reached, and proves nothing.
+  case records(Int)
 }
 
 /// Why a walk cannot go on. Nothing of the run is committed.
@@ -69,10 +97,10 @@ struct Walker: Sendable {
   ///   - keys: the keys of earlier walks of the same run; this walk's are added.
   ///   - ordinals: position of the next row of the run; raised by the rows of this walk.
   ///   - first: the proof of an earlier walk of this run.
-  ///   - firstPageOnly: reads one page and asks for no other; what `check` does.
+  ///   - extent: where to stop.
   func walk(
     parents: [[StoredValue]], keys: inout KeyIndex, ordinals: inout Int, number: UInt8,
-    confirming first: ProofOfCompleteness? = nil, firstPageOnly: Bool = false
+    confirming first: ProofOfCompleteness? = nil, extent: WalkExtent = .all
   ) async throws -> Walk {
     let mayShift = plan.source.paging.makePager(context).mayShift
     let decoder = RecordDecoder(plan.decoding, redactor: redactor)
@@ -82,7 +110,8 @@ struct Walker: Sendable {
       ledger: WalkLedger(mayShift: mayShift), keys: keys, nextOrdinal: ordinals, walkNumber: number)
     for parent in parents {
       let parent = zip(parent, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
-      try await walkPages(of: parent, decoder, reader, &gathering, firstPageOnly: firstPageOnly)
+      try await walkPages(of: parent, decoder, reader, &gathering, extent)
+      if case .records(let limit) = extent, gathering.walk.records >= limit { break }
     }
     if gathering.badCount > 0 { try judge(&gathering) }
     if gathering.walk.duplicates > 0 {
@@ -99,7 +128,7 @@ struct Walker: Sendable {
 
   private func walkPages(
     of parent: [StoredValue], _ decoder: RecordDecoder, _ reader: BodyReader, _ gathering: inout Gathering,
-    firstPageOnly: Bool
+    _ extent: WalkExtent
   ) async throws {
     var pager = plan.source.paging.makePager(context)
     gathering.ledger.beginPart()
@@ -152,7 +181,7 @@ struct Walker: Sendable {
           throw WalkFailure(page: number, url: request.url, quoted("\(error)"))
         }
         decision = decided
-        guard case .next(let next) = decided, !firstPageOnly else { return }
+        guard case .next(let next) = decided else { return }
         request = try self.request(next, parent: parent, home: home, current: current, page: number)
         try check(request, current, page: number, partPages: partPages, mayRepeat: !isPage, &asked)
         pending = queue.take(request)
@@ -180,7 +209,7 @@ struct Walker: Sendable {
         }
         (page.firstRecord, page.lastRecord) = list.ends
         // The next page is on its way while this one is decoded.
-        if !pager.needsRecords { try decide() }
+        if !pager.needsRecords && extent == .all { try decide() }
         if let records = list.value {
           let (count, new) = decode(
             records, page: number, parent: parent, repeatsBoundary: repeatsBoundary, decoder, &gathering
@@ -188,18 +217,27 @@ struct Walker: Sendable {
           (page.recordCount, page.newKeyCount) = (count, new)
         }
       }
-      onProgress(
-        SyncProgress(
-          entity: plan.name, pages: gathering.walk.pages, records: gathering.walk.records,
-          bytes: gathering.walk.bytes))
-      if firstPageOnly { return }
-
-      if decision == nil { try decide() }
+      let isFull = if case .records(let limit) = extent { gathering.walk.records >= limit } else { false }
+      if !isFull && decision == nil { try decide() }
+      report(page, request, response, isFull ? "stop: enough records" : decision?.description ?? "", gathering)
+      if isFull { return }
       if case .end(let end)? = decision {
         gathering.ledger.endPart(end)
         return
       }
     }
+  }
+
+  private func report(
+    _ page: Page, _ request: HTTPRequest, _ response: HTTPResponse, _ decision: String, _ gathering: Gathering
+  ) {
+    let walk = gathering.walk
+    var progress = SyncProgress(entity: plan.name, pages: walk.pages, records: walk.records, bytes: walk.bytes)
+    progress.step = WalkStep(
+      page: walk.pages, method: request.method, url: redactor.redact("\(request.url)"), status: response.status,
+      attempts: response.attempts, duration: response.duration, bytes: response.bytesReceived,
+      records: page.recordCount, newRecords: page.newKeyCount, decision: redactor.excerpt(decision.utf8, limit: 300))
+    onProgress(progress)
   }
 
   /// - Throws: ``WalkFailure`` for a request that was made already, and for one beyond the limit of pages.

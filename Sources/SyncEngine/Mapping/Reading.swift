@@ -71,7 +71,7 @@ public struct Reading: Sendable {
 
 extension StoredValue {
   /// The value as text that a person or a server reads; nil for null.
-  func text(as type: ColumnType) -> String? {
+  package func text(as type: ColumnType) -> String? {
     switch (self, type) {
     case (.null, _): nil
     case (.integer(let value), .timestamp): Timestamp.text(value)

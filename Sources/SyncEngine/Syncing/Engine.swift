@@ -307,12 +307,56 @@ public final class Engine: Sendable {
       var keys = KeyIndex()
       var ordinals = 0
       let walk = try await walker(prepared, { _ in }).walk(
-        parents: [parent], keys: &keys, ordinals: &ordinals, number: 1, firstPageOnly: true)
+        parents: [parent], keys: &keys, ordinals: &ordinals, number: 1, extent: .records(0))
       return (walk.records, walk.absentColumns)
     } catch let error as CancellationError {
       throw error
     } catch {
       throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact("\(error)"))
+    }
+  }
+
+  // MARK: Looking
+
+  /// Walks over all pages as a run does, and writes nothing.
+  ///
+  /// - Parameter onProgress: told of each page, with what was asked, answered and decided.
+  /// - Returns: the records seen, and why the walk proves nothing (empty if it does).
+  /// - Throws: ``DeclarationError``, ``SyncError``.
+  public func explain(
+    _ entity: any Entity.Type, onProgress: @escaping @Sendable (SyncProgress) -> Void
+  ) async throws -> (records: Int, doubts: [String]) {
+    let walk = try await look(entity, .all, onProgress)
+    return (walk.records, walk.outcome.doubts.map(\.description))
+  }
+
+  /// The first rows of the source as they would be stored, by column; nothing is written.
+  ///
+  /// - Throws: ``DeclarationError``, ``SyncError``.
+  public func rows(
+    of entity: any Entity.Type, limit: Int
+  ) async throws -> (columns: [Column], rows: [[StoredValue?]]) {
+    let columns = try TableSchema.erased(entity).synced
+    let walk = try await look(entity, .records(limit), { _ in })
+    let rows = walk.rows.map(\.batch).flatMap { batch in
+      (0..<batch.rowCount).map { row in columns.indices.map { batch.value(row: row, column: $0) } }
+    }
+    return (columns, Array(rows.prefix(limit)))
+  }
+
+  private func look(
+    _ entity: any Entity.Type, _ extent: WalkExtent, _ onProgress: @escaping @Sendable (SyncProgress) -> Void
+  ) async throws -> Walk {
+    let prepared = try prepared(entity)
+    do {
+      var keys = KeyIndex()
+      var ordinals = 0
+      return try await walker(prepared, onProgress).walk(
+        parents: try readParents(prepared.plan), keys: &keys, ordinals: &ordinals, number: 1, extent: extent)
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      throw SyncError(kind: .failed, entity: prepared.plan.name, message: redactor.redact("\(error)"))
     }
   }
 
