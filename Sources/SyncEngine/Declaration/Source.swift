@@ -117,12 +117,3 @@ public struct BadRecords: Sendable, Hashable {
     BadRecords(quarantineLimit: limit, quarantineShare: share)
   }
 }
-
-/// The rows that an entity's requests are made for: one walk over the pages for each.
-public struct Parents: Sendable {
-  let entity: any Entity.Type
-
-  /// All rows of the parent's table, as they stand when the run begins. The columns of `{parent.…}` and
-  /// `@parent.…` are theirs.
-  public init(_ entity: any Entity.Type) { self.entity = entity }
-}

@@ -108,9 +108,18 @@ struct Walker: Sendable {
       plan.source.format, rows: plan.source.rows, keyMembers: plan.decoding.keyMembers, redactor: redactor)
     var gathering = Gathering(
       ledger: WalkLedger(mayShift: mayShift), keys: keys, nextOrdinal: ordinals, walkNumber: number)
-    for parent in parents {
-      let parent = zip(parent, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
-      try await walkPages(of: parent, decoder, reader, &gathering, extent)
+    let parents = parents.map { row in
+      zip(row, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
+    }
+    // The first pages of some parents are asked for at once.
+    var firstPages = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
+    defer { firstPages.cancel() }
+    for (position, parent) in parents.enumerated() {
+      let first = firstPages.take(try firstRequest(parent))
+      let ahead = extent == .all ? plan.source.api.concurrency - 1 : 0
+      firstPages.fetchAhead(
+        try parents.dropFirst(position + 1).prefix(max(0, ahead)).map { try firstRequest($0) })
+      try await walkPages(of: parent, first, decoder, reader, &gathering, extent)
       if case .records(let limit) = extent, gathering.walk.records >= limit { break }
     }
     if gathering.badCount > 0 { try judge(&gathering) }
@@ -126,8 +135,17 @@ struct Walker: Sendable {
 
   // MARK: Pages
 
+  /// The first request for a parent.
+  private func firstRequest(_ parent: [StoredValue]) throws -> HTTPRequest {
+    let pager = plan.source.paging.makePager(context)
+    let home: HTTPRequest
+    do { home = try plan.requests.request(parent: parent) } catch { throw WalkFailure(quoted("\(error)")) }
+    return try request(pager.firstRequest(), parent: parent, home: home, current: home.url, page: 1)
+  }
+
   private func walkPages(
-    of parent: [StoredValue], _ decoder: RecordDecoder, _ reader: BodyReader, _ gathering: inout Gathering,
+    of parent: [StoredValue], _ first: Task<HTTPResponse, any Error>, _ decoder: RecordDecoder,
+    _ reader: BodyReader, _ gathering: inout Gathering,
     _ extent: WalkExtent
   ) async throws {
     var pager = plan.source.paging.makePager(context)
@@ -146,11 +164,12 @@ struct Walker: Sendable {
     let errors = plan.source.api.errors + plan.source.errors
     var queue = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
     defer { queue.cancel() }
-    var pending = queue.take(request)
+    var pending = first
 
     while true {
       try Task.checkCancellation()
       let number = gathering.walk.pages + 1
+      let sent = request
       partPages += 1
       let fetched = pending
       let response: HTTPResponse
@@ -161,7 +180,7 @@ struct Walker: Sendable {
           fetched.cancel()
         }
       } catch let error as HTTPError {
-        throw WalkFailure(page: number, url: request.url, quoted("\(error)"))
+        throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
       }
       current = response.url
       gathering.walk.pages += 1
@@ -169,8 +188,12 @@ struct Walker: Sendable {
 
       var page = Page(number: partPages, status: response.status, headers: response.headers)
       let isPage = pager.isPage(status: response.status)
+      if !isPage, partPages == 1, plan.source.parents?.skippedStatuses.contains(response.status) == true {
+        gathering.ledger.doubt("a parent was passed over: \(statusText(response)) (\(sent.url))")
+        return
+      }
       guard isPage || pager.isEnd(status: response.status, page: partPages) else {
-        throw WalkFailure(page: number, url: request.url, statusText(response))
+        throw WalkFailure(page: number, url: sent.url, statusText(response))
       }
       let repeatsBoundary = pager.repeatsBoundary
       var decision: PageDecision?
@@ -178,7 +201,7 @@ struct Walker: Sendable {
       func decide() throws {
         let decided: PageDecision
         do { decided = try pager.decide(after: page) } catch {
-          throw WalkFailure(page: number, url: request.url, quoted("\(error)"))
+          throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
         }
         decision = decided
         guard case .next(let next) = decided else { return }
@@ -196,13 +219,13 @@ struct Walker: Sendable {
       if isPage {
         let document: JSONDocument
         do { document = try reader.document(of: response) } catch {
-          throw WalkFailure(page: number, url: request.url, quoted("\(error)"))
+          throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
         }
         if let doubt = reader.doubt(about: response) { gathering.ledger.doubt(doubt) }
         page.root = document.root
         let list: RecordList
         do { list = try RecordList(in: document.root, rows: plan.source.rows, errors: errors) } catch {
-          throw WalkFailure(page: number, url: request.url, redactor.excerpt("\(error)".utf8, limit: 500))
+          throw WalkFailure(page: number, url: sent.url, redactor.excerpt("\(error)".utf8, limit: 500))
         }
         if let errorMember = list.errorMember {
           gathering.ledger.doubt("the answer carries \(redactor.excerpt(errorMember.utf8, limit: 120))")
@@ -219,7 +242,7 @@ struct Walker: Sendable {
       }
       let isFull = if case .records(let limit) = extent { gathering.walk.records >= limit } else { false }
       if !isFull && decision == nil { try decide() }
-      report(page, request, response, isFull ? "stop: enough records" : decision?.description ?? "", gathering)
+      report(page, sent, response, isFull ? "stop: enough records" : decision?.description ?? "", gathering)
       if isFull { return }
       if case .end(let end)? = decision {
         gathering.ledger.endPart(end)

@@ -275,7 +275,7 @@ public final class Engine: Sendable {
     } catch let error as StoreError {
       throw StoreError("the parents cannot be read (sync \(parent.schema.name) first?): \(error)")
     }
-    return rows
+    return plan.source.parents?.groups(of: rows, parent.columns) ?? rows
   }
 
   /// With parents, the rows of the parents that were walked.

@@ -53,8 +53,8 @@ struct EntityPlan: Sendable {
       source: source, deletion: E.deletion.policy, columns: requests.parentColumns, owner: owner,
       schema: schema)
     if let parentSchema {
-      let columns = requests.parentColumns.compactMap { name in parentSchema.columns.first { $0.name == name }
-      }
+      let names = requests.parentColumns + (source.parents?.conditions.map(\.column) ?? [])
+      let columns = names.compactMap { name in parentSchema.columns.first { $0.name == name } }
       parent = ParentPlan(
         schema: parentSchema, columns: columns,
         owner: owner.compactMap { own in columns.firstIndex { $0.name == own.1 }.map { (own.0, $0) } })
