@@ -1,5 +1,9 @@
 #pragma once
+#include <arpa/inet.h>
 #include <curl/curl.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
 
 // curl_easy_setopt and curl_easy_getinfo are variadic, which Swift cannot call: one wrapper per argument type.
 static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long value) {
@@ -20,6 +24,40 @@ static inline CURLcode ccurl_set_write(CURL *handle, CURLoption option, ccurl_wr
 }
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
+}
+
+// Refuses to connect to addresses that are not public: loopback, private, link-local, unique local, multicast and
+// unspecified ones, also as IPv4 in IPv6 (RFC 6890).
+static inline int ccurl_is_public(const struct sockaddr *address) {
+  if (address->sa_family == AF_INET) {
+    uint32_t ip = ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr);
+    uint8_t a = ip >> 24, b = (ip >> 16) & 255;
+    return !(a == 0 || a == 10 || a == 127 || (a == 100 && b >= 64 && b < 128) || (a == 169 && b == 254) ||
+             (a == 172 && b >= 16 && b < 32) || (a == 192 && b == 168) || (a == 198 && (b == 18 || b == 19)) ||
+             (a == 192 && b == 0) || a >= 224);
+  }
+  if (address->sa_family == AF_INET6) {
+    const struct in6_addr *ip = &((const struct sockaddr_in6 *)address)->sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(ip) || IN6_IS_ADDR_V4COMPAT(ip)) {
+      struct sockaddr_in inner = {.sin_family = AF_INET};
+      memcpy(&inner.sin_addr, &ip->s6_addr[12], 4);
+      return ccurl_is_public((const struct sockaddr *)&inner);
+    }
+    // Global unicast alone, without the translation prefix of RFC 6052.
+    return (ip->s6_addr[0] & 0xE0) == 0x20;
+  }
+  return 0;
+}
+
+static inline curl_socket_t ccurl_open_public(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
+  (void)context;
+  (void)purpose;
+  if (!ccurl_is_public(&address->addr)) return CURL_SOCKET_BAD;
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+static inline CURLcode ccurl_connect_to_public_only(CURL *handle) {
+  return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, ccurl_open_public);
 }
 
 // The message's result sits in a union of the struct.

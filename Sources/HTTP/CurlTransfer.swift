@@ -83,6 +83,7 @@ final class CurlTransfer: Sendable {
         ? "\(field.name);" : "\(field.name): \(field.value)"
       received.list = curl_slist_append(received.list, line)
     }
+    if request.connectsToPublicOnly { ccurl_connect_to_public_only(easy) }
     if let body = request.body {
       // libcurl copies it, so it may go before the transfer does; the size has to be set first.
       ccurl_set_long(easy, CURLOPT_POSTFIELDSIZE, body.count)

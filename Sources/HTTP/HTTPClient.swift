@@ -84,8 +84,22 @@ public struct HTTPClient: Sendable {
     }
   }
 
+  /// Sends a request without credentials, follows no redirect, and undoes the answer's content encoding.
+  ///
+  /// - Throws: ``HTTPError``.
+  public func send(_ request: HTTPRequest, limits: HTTPLimits) async throws -> HTTPResponse {
+    var client = self
+    client.limits = limits
+    var renew: ((HTTPRequest) async throws -> Bool)?
+    var response = try await client.sendRetrying(request, home: nil, authorize: { _ in }, renew: &renew)
+    response.url = request.url
+    response.body = try ContentDecoding.decode(
+      response.body, encodings: response.headers["Content-Encoding"], limit: limits.body)
+    return response
+  }
+
   private func sendRetrying(
-    _ request: HTTPRequest, home: HTTPURL.Origin, authorize: (inout HTTPRequest) async throws -> Void,
+    _ request: HTTPRequest, home: HTTPURL.Origin?, authorize: (inout HTTPRequest) async throws -> Void,
     renew: inout ((HTTPRequest) async throws -> Bool)?
   ) async throws -> HTTPResponse {
     var attempt = 0

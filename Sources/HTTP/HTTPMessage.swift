@@ -6,6 +6,8 @@ public struct HTTPRequest: Sendable {
   public var body: [UInt8]?
   /// Files for TLS besides those of the system.
   public var tls: TLSFiles?
+  /// Whether only public addresses may be connected to: for addresses that a source chose.
+  public var connectsToPublicOnly = false
 
   public init(_ method: String = "GET", url: HTTPURL, headers: HTTPHeaders = [:], body: [UInt8]? = nil) {
     (self.method, self.url, self.headers, self.body) = (method, url, headers, body)

@@ -31,7 +31,7 @@ enum RowReader {
     return value
   }
 
-  private static func value(_ statement: borrowing Statement, _ index: Int32, _ column: Column) throws
+  static func value(_ statement: borrowing Statement, _ index: Int32, _ column: Column) throws
     -> StoredValue
   {
     switch (statement.type(index), column.type) {

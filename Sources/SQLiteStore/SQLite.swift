@@ -49,7 +49,7 @@ public final class SQLite: Store {
   // MARK: Connections
 
   /// Runs `body` with the connection, on the store's own thread.
-  private func perform<R: Sendable>(
+  func perform<R: Sendable>(
     _ body: @escaping @Sendable (Connection, Cancellation) throws -> R
   ) async throws -> R {
     let cancellation = Cancellation()

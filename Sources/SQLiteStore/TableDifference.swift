@@ -127,7 +127,7 @@ struct TableDifference {
         faults.append("\(name) is \(there.type.isEmpty ? "without type" : there.type), not \(type)")
       }
     }
-    if column.isNullable, there.isNotNull, column.role == .remote || there.defaultValue == nil {
+    if column.isNullable, there.isNotNull, column.role != .local || there.defaultValue == nil {
       faults.append("\(name) takes no null, but the declaration does")
     }
     if !column.isNullable, !there.isNotNull, column.role != .key {

@@ -62,7 +62,7 @@ final class RunReporter: Sendable {
           ])
         }
       } else if !isQuiet {
-        console.write(stamp() + line(record, report.duration))
+        console.write(stamp() + line(record, report.duration, report.assets))
       }
     }
   }
@@ -98,12 +98,20 @@ final class RunReporter: Sendable {
         numbers: [1, 2, 3, 4, 5, 6]))
   }
 
-  private func line(_ record: RunRecord, _ duration: Duration) -> String {
+  private func line(_ record: RunRecord, _ duration: Duration, _ assets: AssetReport?) -> String {
     var text =
       "\(record.entity): \(record.records) records, \(record.inserted) inserted, \(record.updated) updated, \(record.unchanged) unchanged, \(record.deleted) deleted"
     text += " (\(record.pages) \(record.pages == 1 ? "page" : "pages"), \(duration.readable))"
-    let note = note(record)
+    let note = [note(record), assets.map(self.note) ?? ""].filter { !$0.isEmpty }.joined(separator: "; ")
     return note.isEmpty ? text : "\(text); \(note)"
+  }
+
+  /// `12 downloads, 1 failed (http://…: HTTP 404)`
+  private func note(_ assets: AssetReport) -> String {
+    var text = "\(assets.fetched) downloads"
+    if assets.unchanged > 0 { text += ", \(assets.unchanged) unchanged" }
+    if assets.failed > 0 { text += ", \(assets.failed) failed (\(assets.failure ?? ""))" }
+    return text
   }
 
   private func note(_ record: RunRecord) -> String {

@@ -101,7 +101,8 @@ struct DecodingPlan: Sendable {
   init<R: Record>(_ record: R.Type, schema: TableSchema) throws(DeclarationError) {
     let mapping = R.mapping
     self.init(table: schema.name)
-    for (mapped, column) in zip(mapping.columns, schema.columns) where column.role != .local {
+    for (mapped, column) in zip(mapping.columns, schema.columns)
+    where column.role == .key || column.role == .remote {
       add(mapped, named: column.name, style: R.keyStyle, default: column.defaultValue)
     }
     for records in mapping.nested { try add(records, owner: schema) }

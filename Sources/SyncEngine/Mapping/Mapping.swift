@@ -1,3 +1,4 @@
+import FoundationEssentials
 import JSON
 
 /// How the columns of a record are filled: a list of ``Key``, ``Field``, ``Local``, ``Children`` and ``Embedded``
@@ -5,6 +6,7 @@ import JSON
 public struct Mapping<E: Record>: Sendable {
   var columns: [MappedColumn<E>] = []
   var nested: [NestedRecords] = []
+  var assets: [Asset] = []
 }
 
 /// A statement of a ``Mapping``.
@@ -158,6 +160,39 @@ public struct Local<E: Record>: MappingPart {
   }
 }
 
+/// What an address in another column leads to, downloaded after the rows were committed.
+///
+/// ```swift
+/// Field(\.thumbnail, template: "{thumbnail.path}.{thumbnail.extension}")
+/// Blob(\.image, from: \.thumbnail)
+/// // "image" BLOB, "image_source" TEXT, "image_validator" TEXT
+/// ```
+///
+/// Each address is asked for once, without credentials, and again when it changes. A download that fails is counted and
+/// tried again by the next run; it never fails the rows. Only http and https are followed, and private addresses only
+/// where the API itself has that host. Beside the column stand the address that its bytes came from and the
+/// validator that came with them.
+public struct Blob<E: Record>: MappingPart {
+  public typealias Owner = E
+  let column: MappedColumn<E>
+  let asset: Asset
+
+  /// - Parameters:
+  ///   - address: the property with the address; it stands in a statement of its own.
+  ///   - limit: the largest number of bytes; more is a failed download.
+  ///   - isRevalidated: whether each run asks, by ETag or Last-Modified, whether what is there is still the same.
+  ///   - name: the column's name; the property's name in snake case by default.
+  public init<A: ColumnValue>(
+    _ keyPath: any WritableKeyPath<E, Data?> & Sendable, from address: any KeyPath<E, A> & Sendable,
+    atMost limit: Int = 10 << 20, revalidated isRevalidated: Bool = false, name: String? = nil
+  ) {
+    column = MappedColumn(.asset, keyPath, .ownName, [], name: name)
+    asset = Asset(
+      column: column.name ?? "", address: propertyName(of: address).map(snakeCased) ?? "", limit: limit,
+      isRevalidated: isRevalidated)
+  }
+}
+
 /// Records inside a record that belong to it, in a table of their own.
 ///
 /// ```swift
@@ -232,6 +267,11 @@ public enum MappingBuilder<E: Record> {
   @available(
     *, unavailable, message: "A mapping starts with its primary key: write Key(\\.id, \"id\") first."
   )
+  public static func buildPartialBlock(first: Blob<E>) -> Mapping<E> { Mapping() }
+
+  @available(
+    *, unavailable, message: "A mapping starts with its primary key: write Key(\\.id, \"id\") first."
+  )
   public static func buildPartialBlock(first: Children<E>) -> Mapping<E> { Mapping() }
 
   @available(
@@ -248,6 +288,11 @@ public enum MappingBuilder<E: Record> {
   public static func buildPartialBlock(accumulated: Mapping<E>, next: Local<E>) -> Mapping<E> {
     accumulated.adding(next.column)
   }
+  public static func buildPartialBlock(accumulated: Mapping<E>, next: Blob<E>) -> Mapping<E> {
+    var copy = accumulated.adding(next.column)
+    copy.assets.append(next.asset)
+    return copy
+  }
   public static func buildPartialBlock(accumulated: Mapping<E>, next: Children<E>) -> Mapping<E> {
     accumulated.adding(next.nested)
   }
@@ -258,11 +303,11 @@ public enum MappingBuilder<E: Record> {
 
 extension Mapping {
   fileprivate func adding(_ column: MappedColumn<E>) -> Mapping {
-    Mapping(columns: columns + [column], nested: nested)
+    Mapping(columns: columns + [column], nested: nested, assets: assets)
   }
 
   fileprivate func adding(_ records: NestedRecords) -> Mapping {
-    Mapping(columns: columns, nested: nested + [records])
+    Mapping(columns: columns, nested: nested + [records], assets: assets)
   }
 }
 

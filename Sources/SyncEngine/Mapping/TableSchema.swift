@@ -1,6 +1,10 @@
 /// One column of a table, as every store understands it.
 public struct Column: Sendable, Hashable {
-  public enum Role: String, Sendable { case key, remote, local }
+  public enum Role: String, Sendable {
+    case key, remote, local
+    /// What was downloaded from an address in another column, and what is known of it.
+    case asset
+  }
 
   public let name: String
   public let type: ColumnType
@@ -21,6 +25,22 @@ public struct Reference: Sendable, Hashable {
   public let isOwner: Bool
 }
 
+/// A column that holds what another column's address leads to.
+public struct Asset: Sendable, Hashable {
+  /// The column of bytes.
+  public let column: String
+  /// The column that holds the address.
+  public let address: String
+  /// The address that the bytes came from.
+  public var source: String { column + "_source" }
+  /// The ETag or Last-Modified that came with them.
+  public var validator: String { column + "_validator" }
+  /// The largest number of bytes that is taken.
+  public let limit: Int
+  /// Whether each run asks whether what is there is still the same.
+  public let isRevalidated: Bool
+}
+
 /// The table of a record.
 public struct TableSchema: Sendable, Hashable {
   public let name: String
@@ -29,8 +49,11 @@ public struct TableSchema: Sendable, Hashable {
 
   public var keys: [Column] { columns.filter { $0.role == .key } }
 
-  /// The columns that a ``RowBatch`` has cells for, in their order: all but the local ones.
-  public var synced: [Column] { columns.filter { $0.role != .local } }
+  /// What is downloaded into columns of the table.
+  public let assets: [Asset]
+
+  /// The columns that a ``RowBatch`` has cells for, in their order.
+  public var synced: [Column] { columns.filter { $0.role == .key || $0.role == .remote } }
 }
 
 extension TableSchema {
@@ -42,7 +65,7 @@ extension TableSchema {
     try ColumnNameValidator.validate(mapping, entity: R.table)
     try UnmappedPropertyValidator.validate(initial, mapping)
     name = R.table
-    columns = mapping.columns.map { column in
+    let declared = mapping.columns.map { column in
       let value = column.initial(initial)
       let hasDefault = column.role != .key && !column.options.contains(.required) && value != .null
       return Column(
@@ -51,8 +74,14 @@ extension TableSchema {
         role: column.role, defaultValue: hasDefault ? value : nil,
         marksChange: !column.paths.contains { $0.builtin == .fetchedAt })
     }
+    let columns = declared + mapping.assets.flatMap { asset in
+      [asset.source, asset.validator].map {
+        Column(name: $0, type: .text, isNullable: true, role: .asset, defaultValue: nil, marksChange: false)
+      }
+    }
+    (self.columns, assets) = (columns, mapping.assets)
     var references: [Reference] = []
-    for (mapped, column) in zip(mapping.columns, columns) {
+    for (mapped, column) in zip(mapping.columns, declared) {
       guard let other = mapped.references else { continue }
       references.append(try Reference(column, to: other, in: R.table))
     }

@@ -168,7 +168,9 @@ public final class Engine: Sendable {
     defer { for lease in leases { lease.end() } }
     do {
       let (record, absent) = try await perform(prepared, &run, onProgress)
-      return SyncReport(record: record, duration: clock.duration(to: .now), absentColumns: absent)
+      let assets = try await fetchAssets(prepared)
+      return SyncReport(
+        record: record, duration: clock.duration(to: .now), absentColumns: absent, assets: assets)
     } catch let error where error is CancellationError || Task.isCancelled {
       throw CancellationError()
     } catch {
@@ -247,6 +249,31 @@ public final class Engine: Sendable {
         nested: nested, referenced: plan.referenced, deletion: deletion, rejects: walk.rejects, run: run,
         state: ["scope": scope]))
     return (record, walk.absentColumns)
+  }
+
+  /// Downloads what the committed rows' addresses lead to; nil where nothing is declared.
+  private func fetchAssets(_ prepared: Prepared) async throws -> AssetReport? {
+    let schema = prepared.plan.schema
+    guard !schema.assets.isEmpty else { return nil }
+    let fetcher = AssetFetcher(
+      client: prepared.client, home: prepared.plan.requests.origin,
+      concurrency: prepared.plan.source.api.concurrency, redactor: redactor)
+    var total = AssetReport()
+    for asset in schema.assets {
+      do {
+        let pending = try await store.pendingAssets(asset, in: schema)
+        let report = try await fetcher.fetch(pending, asset) { try await store.save($0, asset, in: schema) }
+        total.fetched += report.fetched
+        total.unchanged += report.unchanged
+        total.failed += report.failed
+        total.failure = total.failure ?? report.failure
+      } catch let error as StoreError {
+        // The rows are committed: what cannot be kept of the downloads is told, and tried again by the next run.
+        total.failed += 1
+        total.failure = total.failure ?? redactor.redact(error.description)
+      }
+    }
+    return total
   }
 
   private func walker(_ prepared: Prepared, _ onProgress: @escaping @Sendable (SyncProgress) -> Void)

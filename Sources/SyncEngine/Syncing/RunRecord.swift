@@ -42,6 +42,8 @@ public struct SyncReport: Sendable, Hashable {
   public var duration: Duration
   /// Columns that no record had a value for: perhaps a path that is misspelt.
   public var absentColumns: [String]
+  /// What became of the downloads; nil where none is declared.
+  public var assets: AssetReport?
 
   public var entity: String { record.entity }
   public var inserted: Int { record.inserted }

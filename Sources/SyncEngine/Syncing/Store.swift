@@ -50,6 +50,13 @@ public protocol Store: Sendable {
   /// - Throws: ``StoreError``, ``GuardRefusal``, ``RowConflict``, or `CancellationError`.
   func commit(_ commit: Commit) async throws -> RunRecord
 
+  /// Rows whose address differs from the one that their bytes came from; with ``Asset/isRevalidated`` all that have
+  /// an address. Bytes whose address is gone are cleared.
+  func pendingAssets(_ asset: Asset, in schema: TableSchema) async throws -> [PendingAsset]
+
+  /// Keeps what was downloaded, in the rows that still have the address.
+  func save(_ assets: [FetchedAsset], _ asset: Asset, in schema: TableSchema) async throws
+
   /// Keeps the record of a run that committed nothing.
   func record(_ run: RunRecord) async throws
 

@@ -28,6 +28,17 @@ enum MappingValidator {
       guard let fault = fault(of: column, initial: column.initial(initial), rows) else { continue }
       throw DeclarationError("\(table): column \"\(column.name ?? "")\"\(fault)")
     }
+    let names = Set(mapping.columns.compactMap(\.name))
+    for asset in mapping.assets {
+      if !mapping.columns.contains(where: { $0.name == asset.address && $0.role == .remote }) {
+        throw DeclarationError(
+          "\(table): \"\(asset.column)\" is downloaded from \"\(asset.address)\", which is no field of the mapping")
+      }
+      for name in [asset.source, asset.validator] where names.contains(name) {
+        throw DeclarationError("\(table): the column \"\(name)\" belongs to \"\(asset.column)\"")
+      }
+      if asset.limit < 1 { throw DeclarationError("\(table): \"\(asset.column)\" may hold \(asset.limit) bytes") }
+    }
     if let fault = rows.fault { throw DeclarationError("\(table): \(fault)") }
     for nested in mapping.nested {
       if nested.rows.shape == .columns {

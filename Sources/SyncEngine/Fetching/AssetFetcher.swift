@@ -1,0 +1,126 @@
+import HTTP
+
+/// A row whose column waits for what its address leads to.
+public struct PendingAsset: Sendable, Hashable {
+  public let key: [StoredValue]
+  public let address: String
+  /// What came with the bytes that are there, if they came from this address.
+  public let validator: String?
+
+  public init(key: [StoredValue], address: String, validator: String?) {
+    (self.key, self.address, self.validator) = (key, address, validator)
+  }
+}
+
+/// What was downloaded for a row.
+public struct FetchedAsset: Sendable, Hashable {
+  public let key: [StoredValue]
+  public let address: String
+  public let bytes: [UInt8]
+  public let validator: String?
+}
+
+/// What became of the downloads of a run.
+public struct AssetReport: Sendable, Hashable {
+  public var fetched = 0
+  /// Asked for and found to be the same.
+  public var unchanged = 0
+  public var failed = 0
+  /// Why the first one failed.
+  public var failure: String?
+}
+
+/// Downloads what addresses in a table lead to: without credentials, and never failing the rows.
+struct AssetFetcher: Sendable {
+  let client: HTTPClient
+  /// The API's own host: where it is, private addresses may be as well.
+  let home: HTTPURL.Origin
+  let concurrency: Int
+  let redactor: Redactor
+
+  private enum Outcome: Sendable {
+    case fetched(FetchedAsset)
+    case unchanged
+    case failed(String)
+  }
+
+  /// - Parameter save: is given what was downloaded, some rows at a time.
+  func fetch(
+    _ pending: [PendingAsset], _ asset: Asset, save: ([FetchedAsset]) async throws -> Void
+  ) async throws -> AssetReport {
+    var report = AssetReport()
+    var waiting: [FetchedAsset] = []
+    // Rows that share an address share its download.
+    let byAddress = Dictionary(grouping: pending, by: \.address)
+    var addresses = byAddress.keys.sorted()[...]
+    try await withThrowingTaskGroup(of: (String, Outcome).self) { group in
+      func startNext() {
+        guard let address = addresses.popFirst(), let first = byAddress[address]?.first else { return }
+        group.addTask { (address, try await download(first, asset)) }
+      }
+      for _ in 0..<max(1, concurrency) { startNext() }
+      while let (address, outcome) = try await group.next() {
+        startNext()
+        let rows = byAddress[address] ?? []
+        switch outcome {
+        case .unchanged: report.unchanged += rows.count
+        case .failed(let reason):
+          report.failed += rows.count
+          report.failure = report.failure ?? "\(HTTPURL.withoutUser(address)): \(reason)"
+        case .fetched(let made):
+          report.fetched += rows.count
+          waiting += rows.map {
+            FetchedAsset(key: $0.key, address: address, bytes: made.bytes, validator: made.validator)
+          }
+        }
+        // Memory stays bounded: 8 MB, or 100 rows, are written at once.
+        if waiting.count >= 100 || waiting.reduce(0, { $0 + $1.bytes.count }) > 8 << 20 {
+          try await save(waiting)
+          waiting = []
+        }
+      }
+    }
+    if !waiting.isEmpty { try await save(waiting) }
+    report.failure = report.failure.map { redactor.excerpt($0.utf8, limit: 300) }
+    return report
+  }
+
+  private func download(_ pending: PendingAsset, _ asset: Asset) async throws -> Outcome {
+    do {
+      var url = try HTTPURL(pending.address)
+      for _ in 0...client.maxRedirects {
+        var request = HTTPRequest(url: url)
+        // A source may name any address: only the API's own host may lie in a private network.
+        request.connectsToPublicOnly = url.origin.host != home.host
+        if let validator = pending.validator {
+          request.headers[validator.hasPrefix("\"") || validator.hasPrefix("W/") ? "If-None-Match" : "If-Modified-Since"] =
+            validator
+        }
+        let response = try await client.send(request, limits: limits(asset))
+        if let location = response.headers["Location"], [301, 302, 303, 307, 308].contains(response.status) {
+          let target = try url.resolving(location)
+          if url.origin.scheme == "https" && target.origin.scheme == "http" {
+            return .failed("a redirect leads from https to http")
+          }
+          url = target
+          continue
+        }
+        if response.status == 304, pending.validator != nil { return .unchanged }
+        guard response.status == 200 else { return .failed("HTTP \(response.status)") }
+        return .fetched(
+          FetchedAsset(
+            key: pending.key, address: pending.address, bytes: response.body,
+            validator: response.headers["ETag"] ?? response.headers["Last-Modified"]))
+      }
+      return .failed("more than \(client.maxRedirects) redirects")
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch { return .failed("\(error)") }
+  }
+
+  private func limits(_ asset: Asset) -> HTTPLimits {
+    var limits = client.limits
+    limits.body = min(limits.body, asset.limit)
+    return limits
+  }
+}
