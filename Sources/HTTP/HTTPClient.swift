@@ -98,6 +98,19 @@ public struct HTTPClient: Sendable {
     return response
   }
 
+  private func sendOnce(_ request: HTTPRequest) async throws -> HTTPResponse {
+    try await limiter?.begin()
+    let start = ContinuousClock.now
+    let result: Result<HTTPResponse, any Error>
+    do { result = .success(try await transport.send(request, limits: limits)) } catch {
+      result = .failure(error)
+    }
+    await limiter?.done()
+    var response = try result.get()
+    response.duration = start.duration(to: .now)
+    return response
+  }
+
   private func sendRetrying(
     _ request: HTTPRequest, home: HTTPURL.Origin?, authorize: (inout HTTPRequest) async throws -> Void,
     renew: inout ((HTTPRequest) async throws -> Bool)?
@@ -114,9 +127,7 @@ public struct HTTPClient: Sendable {
       var floor: Duration = .zero
       let reason: String
       do {
-        let start = ContinuousClock.now
-        var response = try await transport.send(authorized, limits: limits)
-        response.duration = start.duration(to: .now)
+        var response = try await sendOnce(authorized)
         response.attempts = attempt + 1 + void
         if response.status == 401, request.url.origin == home, let ask = renew {
           renew = nil

@@ -15,7 +15,8 @@ struct ExplainCommand {
           if let step = progress.step { console.write(step.line(of: entity.table)) }
           if let retry = progress.retry { console.write("\(entity.table): \(retry)") }
         }
-        let verdict = doubts.isEmpty ? "proven complete" : "not proven complete: \(doubts.joined(separator: "; "))"
+        let verdict =
+          doubts.isEmpty ? "proven complete" : "not proven complete: \(doubts.joined(separator: "; "))"
         program.console.write("\(entity.table): \(grouped(records)) records, \(verdict)")
       } catch is CancellationError {
         break
@@ -31,7 +32,8 @@ struct ExplainCommand {
 extension WalkStep {
   /// `book: page 1: GET http://… → 200, 3 ms, 1,234 bytes, 50 records (50 new); next: page=2`
   func line(of entity: String) -> String {
-    var text = "\(entity): page \(page): \(method) \(url) → \(status), \(duration.readable), \(grouped(bytes)) bytes"
+    var text =
+      "\(entity): page \(page): \(method) \(url) → \(status), \(duration.readable), \(grouped(bytes)) bytes"
     if attempts > 1 { text += ", \(attempts) attempts" }
     text += ", \(grouped(records)) records (\(grouped(newRecords)) new)"
     return decision.isEmpty ? text : "\(text); \(decision)"

@@ -17,7 +17,8 @@ public struct API: Sendable {
   public var auth: [Authentication]
   public var headers: HTTPHeaders
   public var rate: Rate?
-  /// Requests under way at once for one walk, where it is known beforehand which pages there are.
+  /// Requests under way at once, over all entities of the API: a walk asks ahead where it is known which pages or
+  /// parents follow.
   public var concurrency: Int
   public var retry: RetryPolicy
   public var limits: HTTPLimits

@@ -93,9 +93,13 @@ struct AssetFetcher: Sendable {
         // A source may name any address: only the API's own host may lie in a private network.
         request.connectsToPublicOnly = url.origin.host != home.host
         if let validator = pending.validator {
-          request.headers[validator.hasPrefix("\"") || validator.hasPrefix("W/") ? "If-None-Match" : "If-Modified-Since"] =
+          request.headers[
+            validator.hasPrefix("\"") || validator.hasPrefix("W/") ? "If-None-Match" : "If-Modified-Since"] =
             validator
         }
+        var client = client
+        // The API's limits are for its own servers.
+        if url.origin != home { client.limiter = nil }
         let response = try await client.send(request, limits: limits(asset))
         if let location = response.headers["Location"], [301, 302, 303, 307, 308].contains(response.status) {
           let target = try url.resolving(location)

@@ -255,11 +255,14 @@ struct Walker: Sendable {
     _ page: Page, _ request: HTTPRequest, _ response: HTTPResponse, _ decision: String, _ gathering: Gathering
   ) {
     let walk = gathering.walk
-    var progress = SyncProgress(entity: plan.name, pages: walk.pages, records: walk.records, bytes: walk.bytes)
+    var progress = SyncProgress(
+      entity: plan.name, pages: walk.pages, records: walk.records, bytes: walk.bytes)
     progress.step = WalkStep(
-      page: walk.pages, method: request.method, url: redactor.redact("\(request.url)"), status: response.status,
+      page: walk.pages, method: request.method, url: redactor.redact("\(request.url)"),
+      status: response.status,
       attempts: response.attempts, duration: response.duration, bytes: response.bytesReceived,
-      records: page.recordCount, newRecords: page.newKeyCount, decision: redactor.excerpt(decision.utf8, limit: 300))
+      records: page.recordCount, newRecords: page.newKeyCount,
+      decision: redactor.excerpt(decision.utf8, limit: 300))
     onProgress(progress)
   }
 

@@ -74,11 +74,13 @@ extension TableSchema {
         role: column.role, defaultValue: hasDefault ? value : nil,
         marksChange: !column.paths.contains { $0.builtin == .fetchedAt })
     }
-    let columns = declared + mapping.assets.flatMap { asset in
-      [asset.source, asset.validator].map {
-        Column(name: $0, type: .text, isNullable: true, role: .asset, defaultValue: nil, marksChange: false)
+    let columns =
+      declared
+      + mapping.assets.flatMap { asset in
+        [asset.source, asset.validator].map {
+          Column(name: $0, type: .text, isNullable: true, role: .asset, defaultValue: nil, marksChange: false)
+        }
       }
-    }
     (self.columns, assets) = (columns, mapping.assets)
     var references: [Reference] = []
     for (mapped, column) in zip(mapping.columns, declared) {

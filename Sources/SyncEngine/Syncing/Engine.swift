@@ -133,12 +133,11 @@ public final class Engine: Sendable {
         throw DeclarationError("API \"\(api.name)\": \(error)")
       }
     }
-    let limiter = (options.rates[api.name] ?? api.rate).map { rate in
-      limiters.withLock { limiters in
-        let limiter = limiters[api.name] ?? RateLimiter(interval: rate.interval)
-        limiters[api.name] = limiter
-        return limiter
-      }
+    let interval = (options.rates[api.name] ?? api.rate)?.interval ?? .zero
+    let limiter = limiters.withLock { limiters in
+      let limiter = limiters[api.name] ?? RateLimiter(interval: interval, concurrency: api.concurrency)
+      limiters[api.name] = limiter
+      return limiter
     }
     let client = HTTPClient(
       transport: transport, limits: api.limits, retry: api.retry, limiter: limiter, foreignOrigins: origins)

@@ -32,12 +32,15 @@ enum MappingValidator {
     for asset in mapping.assets {
       if !mapping.columns.contains(where: { $0.name == asset.address && $0.role == .remote }) {
         throw DeclarationError(
-          "\(table): \"\(asset.column)\" is downloaded from \"\(asset.address)\", which is no field of the mapping")
+          "\(table): \"\(asset.column)\" is downloaded from \"\(asset.address)\", which is no field of the mapping"
+        )
       }
       for name in [asset.source, asset.validator] where names.contains(name) {
         throw DeclarationError("\(table): the column \"\(name)\" belongs to \"\(asset.column)\"")
       }
-      if asset.limit < 1 { throw DeclarationError("\(table): \"\(asset.column)\" may hold \(asset.limit) bytes") }
+      if asset.limit < 1 {
+        throw DeclarationError("\(table): \"\(asset.column)\" may hold \(asset.limit) bytes")
+      }
     }
     if let fault = rows.fault { throw DeclarationError("\(table): \(fault)") }
     for nested in mapping.nested {

@@ -28,11 +28,14 @@ enum ParentValidator {
       throw DeclarationError(
         "\(entity): the source has parents, but nothing in its path or query names {parent.…}")
     }
-    for condition in parents.conditions where !schema.columns.contains(where: { $0.name == condition.column }) {
+    for condition in parents.conditions where !schema.columns.contains(where: { $0.name == condition.column })
+    {
       throw DeclarationError(
         "\(entity): parents are chosen by \"\(condition.column)\", but \(schema.name) has no such column")
     }
-    if parents.groupSize < 1 { throw DeclarationError("\(entity): parents in groups of \(parents.groupSize)") }
+    if parents.groupSize < 1 {
+      throw DeclarationError("\(entity): parents in groups of \(parents.groupSize)")
+    }
     if parents.groupSize > 1, let column = owner.first?.column {
       throw DeclarationError(
         "\(entity): column \"\(column)\" reads @parent.…, but its requests are made for many parents at once")

@@ -11,6 +11,10 @@ enum PathValidator {
       }
     }
     if let fault = source.paging.fault { throw DeclarationError("\(entity): \(fault)") }
+    if source.api.concurrency < 1 {
+      throw DeclarationError(
+        "API \"\(source.api.name)\": no request may be under way (concurrency \(source.api.concurrency))")
+    }
     if source.maxPages < 1 {
       throw DeclarationError("\(entity): maxPages is \(source.maxPages); it has to be 1 or more")
     }
