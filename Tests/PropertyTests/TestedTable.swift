@@ -36,7 +36,7 @@ struct TestedTable: Sendable {
         tree.add(table.rowsPath.prefix { $0 != .wildcard }, table)
         nested.append("{\(table.description)}")
         do {
-          let schema = TableSchema(name: table.name, columns: [], references: [])
+          let schema = TableSchema(name: table.name, columns: [], references: [], assets: [])
           try plan.add(table.plan, schema: schema, rows: table.rows, isOwned: random.chance(70))
         } catch { fatalError("\(error)") }
       }
