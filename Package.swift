@@ -62,6 +62,7 @@ let package = Package(
     .testTarget(name: "PayloadTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "KillTests", dependencies: ["HTTP", "TestSupport", "CaseEntities"]),
     .testTarget(name: "PackageTests", dependencies: ["TestSupport"]),
+    .testTarget(name: "ServerTests", dependencies: ["HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "PropertyTests", dependencies: ["JSON", "SyncEngine", "TestSupport"], exclude: ["oracle.py"]),
     .executableTarget(
