@@ -176,5 +176,8 @@ private struct CurlURL: ~Copyable {
 }
 
 extension String {
-  var lowercasedFirst: String { prefix(1).lowercased() + dropFirst() }
+  /// For the middle of a sentence; an acronym such as SSL stays.
+  var lowercasedFirst: String {
+    dropFirst().first?.isUppercase == true ? self : prefix(1).lowercased() + dropFirst()
+  }
 }
