@@ -60,15 +60,18 @@ final class RealServer: Sendable {
   /// - Parameters:
   ///   - entities: all with the same columns.
   ///   - prefix: what follows the server's address in the API's.
+  ///   - others: the addresses of further APIs.
   ///   - columns: the columns that the server's list shows.
   ///   - lines: what the runs say of themselves, without the entity's name.
   func follow(
-    _ entities: [any Entity.Type], api: String, at prefix: String = "/", columns: String, lines: [[String]],
+    _ entities: [any Entity.Type], api: String, at prefix: String = "/", others: [String: String] = [:],
+    columns: String, lines: [[String]],
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     let fixture = try Fixture()
+    let urls = others.merging([api: base + prefix]) { $1 }
     let engine = Engine(
-      store: fixture.store, options: .init(urls: [api: base + prefix], rates: [api: .unlimited]))
+      store: fixture.store, options: .init(urls: urls, rates: urls.mapValues { _ in .unlimited }))
     for round in 0...1 {
       if round == 1 { try change() }
       let expected = try listing()
