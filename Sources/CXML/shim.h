@@ -1,4 +1,7 @@
 #pragma once
+// Foundation brings an ICU of its own, and the compiler takes no second one beside it.
+#include <libxml/xmlversion.h>
+#undef LIBXML_ICU_ENABLED
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 #include <libxml/tree.h>

@@ -125,7 +125,7 @@ struct CommandTests {
       (["once", "nosuch"], "there is no entity \"nosuch\"; there are book, article, hero, post, comment"),
       (["once", "boook"], "there is no entity \"boook\" (did you mean \"book\"?); there are"),
       (["onse"], "there is no command \"onse\" (did you mean \"once\"?)"),
-      ([], "a command is missing: once, watch, check, status, rejects, schema, rebuild"),
+      ([], "a command is missing: once, watch, check, explain, get, status, rejects, schema, rebuild"),
       (["once", "--wiat", "5s"], "once has no option --wiat (did you mean \"--wait\"?)"),
       (["once", "--wait"], "--wait needs a value: --wait DURATION"),
       (
@@ -258,7 +258,7 @@ struct CommandTests {
     let call = try Call()
     let help = try call("--help")
     #expect(help.status == 0)
-    for command in ["once", "watch", "check", "status", "rejects", "schema", "rebuild"] {
+    for command in ["once", "watch", "check", "explain", "get", "status", "rejects", "schema", "rebuild"] {
       #expect(help.output.contains("\n  \(command)"), "\(help.output)")
       let own = try call(command, "--help")
       #expect(own.status == 0)
