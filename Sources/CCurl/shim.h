@@ -31,10 +31,10 @@ static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) 
 static inline int ccurl_is_public(const struct sockaddr *address) {
   if (address->sa_family == AF_INET) {
     uint32_t ip = ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr);
-    uint8_t a = ip >> 24, b = (ip >> 16) & 255;
+    uint8_t a = ip >> 24, b = (ip >> 16) & 255, c = (ip >> 8) & 255;
     return !(a == 0 || a == 10 || a == 127 || (a == 100 && b >= 64 && b < 128) || (a == 169 && b == 254) ||
              (a == 172 && b >= 16 && b < 32) || (a == 192 && b == 168) || (a == 198 && (b == 18 || b == 19)) ||
-             (a == 192 && b == 0) || a >= 224);
+             (a == 192 && b == 0 && (c == 0 || c == 2)) || a >= 224);
   }
   if (address->sa_family == AF_INET6) {
     const struct in6_addr *ip = &((const struct sockaddr_in6 *)address)->sin6_addr;
@@ -43,21 +43,27 @@ static inline int ccurl_is_public(const struct sockaddr *address) {
       memcpy(&inner.sin_addr, &ip->s6_addr[12], 4);
       return ccurl_is_public((const struct sockaddr *)&inner);
     }
-    // Global unicast alone, without the translation prefix of RFC 6052.
-    return (ip->s6_addr[0] & 0xE0) == 0x20;
+    // Global unicast alone, so not the translation prefix of RFC 6052; nor what wraps IPv4: 6to4 and Teredo.
+    const uint8_t *byte = ip->s6_addr;
+    int wraps = byte[0] == 0x20 && (byte[1] == 2 || (byte[1] == 1 && byte[2] == 0 && byte[3] == 0));
+    return (byte[0] & 0xE0) == 0x20 && !wraps;
   }
   return 0;
 }
 
-static inline curl_socket_t ccurl_open_public(void *context, curlsocktype purpose, struct curl_sockaddr *address) {
-  (void)context;
+// Says in *refused that an address was not public.
+static inline curl_socket_t ccurl_open_public(void *refused, curlsocktype purpose, struct curl_sockaddr *address) {
   (void)purpose;
-  if (!ccurl_is_public(&address->addr)) return CURL_SOCKET_BAD;
+  if (!ccurl_is_public(&address->addr)) {
+    *(int *)refused = 1;
+    return CURL_SOCKET_BAD;
+  }
   return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-static inline CURLcode ccurl_connect_to_public_only(CURL *handle) {
-  return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, ccurl_open_public);
+static inline CURLcode ccurl_connect_to_public_only(CURL *handle, int *refused) {
+  CURLcode code = curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, refused);
+  return code ? code : curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, ccurl_open_public);
 }
 
 // The message's result sits in a union of the struct.

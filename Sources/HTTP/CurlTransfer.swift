@@ -18,8 +18,16 @@ final class CurlTransfer: Sendable {
     var isTooLarge = false
     /// Whether the protocol ends each body by itself: HTTP/2 and later.
     var hasFrames = false
+    /// 1 where an address was refused because it is not public.
+    let refused = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
     let limit: Int
-    init(limit: Int) { self.limit = limit }
+
+    init(limit: Int) {
+      self.limit = limit
+      refused.initialize(to: 0)
+    }
+
+    deinit { refused.deallocate() }
   }
 
   private let request: HTTPRequest
@@ -83,7 +91,7 @@ final class CurlTransfer: Sendable {
         ? "\(field.name);" : "\(field.name): \(field.value)"
       received.list = curl_slist_append(received.list, line)
     }
-    if request.connectsToPublicOnly { ccurl_connect_to_public_only(easy) }
+    if request.connectsToPublicOnly { ccurl_connect_to_public_only(easy, received.refused) }
     if let body = request.body {
       // libcurl copies it, so it may go before the transfer does; the size has to be set first.
       ccurl_set_long(easy, CURLOPT_POSTFIELDSIZE, body.count)
@@ -167,6 +175,8 @@ final class CurlTransfer: Sendable {
     switch code {
     case CURLE_WRITE_ERROR where received.isTooLarge:
       return HTTPError(.tooLarge, "the body is larger than the limit of \(limits.body) bytes")
+    case CURLE_COULDNT_CONNECT where received.refused.pointee != 0:
+      return HTTPError(.permanent, "\(request.url.origin) is at no public address, so it is not connected to")
     case CURLE_OPERATION_TIMEDOUT:
       return HTTPError(.timeout, "the server was too slow: \(text)")
     case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_GOT_NOTHING:

@@ -93,8 +93,11 @@ public struct HTTPClient: Sendable {
     var renew: ((HTTPRequest) async throws -> Bool)?
     var response = try await client.sendRetrying(request, home: nil, authorize: { _ in }, renew: &renew)
     response.url = request.url
-    response.body = try ContentDecoding.decode(
-      response.body, encodings: response.headers["Content-Encoding"], limit: limits.body)
+    // Only what is taken is decoded: 304 and others name an encoding, and have no content (RFC 9110 §15.4.5).
+    if response.status == 200 || !response.body.isEmpty {
+      response.body = try ContentDecoding.decode(
+        response.body, encodings: response.headers["Content-Encoding"], limit: limits.body)
+    }
     return response
   }
 

@@ -10,12 +10,20 @@ struct GetCommand {
     var statuses: [ExitStatus] = []
     for entity in program.entities {
       do {
-        let (columns, rows) = try await program.engine.rows(of: entity, limit: program.limit)
-        for row in rows {
-          let members = zip(columns, row).compactMap { column, value in
+        let sample = try await program.engine.rows(of: entity, limit: program.limit)
+        for row in sample.rows {
+          let members = zip(sample.columns, row).compactMap { column, value in
             value.map { "\(jsonText(column.name)):\($0.json(as: column.type))" }
           }
           program.console.write("{\(members.joined(separator: ","))}")
+        }
+        if sample.badRecords > 0 {
+          program.console.complain(
+            "\(entity.table): \(sample.badRecords) bad records of these pages are left out")
+        }
+        if !sample.tablesLeftOut.isEmpty {
+          program.console.complain(
+            "\(entity.table): not shown are rows of \(sample.tablesLeftOut.joined(separator: ", "))")
         }
       } catch is CancellationError {
         break

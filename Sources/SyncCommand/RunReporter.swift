@@ -52,17 +52,21 @@ final class RunReporter: Sendable {
     console.show("")
     let record = report.record
     switch format {
-    case .json: console.write(json(record, kind: nil, seconds: seconds(report.duration)))
+    case .json:
+      console.write(json(record, report.assets, kind: nil, seconds: seconds(report.duration)))
     case .text:
       if collectsTable {
         rows.withLock {
           $0.append([
             record.entity, grouped(record.records), grouped(record.inserted), grouped(record.updated),
-            grouped(record.unchanged), grouped(record.deleted), report.duration.readable, note(record),
+            grouped(record.unchanged), grouped(record.deleted), report.duration.readable,
+            note(record, report.assets),
           ])
         }
       } else if !isQuiet {
         console.write(stamp() + line(record, report.duration, report.assets))
+      } else if let assets = report.assets, assets.failed > 0 {
+        console.complain("\(stamp())\(record.entity): \(note(assets))")
       }
     }
   }
@@ -77,7 +81,7 @@ final class RunReporter: Sendable {
       }
     switch format {
     case .json:
-      console.write(json(nil, kind: (status, error), seconds: nil))
+      console.write(json(nil, nil, kind: (status, error), seconds: nil))
     case .text:
       let advice = error.kind == .busy ? " (--wait says how long to wait)" : ""
       console.complain(stamp() + error.description + advice)
@@ -102,7 +106,7 @@ final class RunReporter: Sendable {
     var text =
       "\(record.entity): \(record.records) records, \(record.inserted) inserted, \(record.updated) updated, \(record.unchanged) unchanged, \(record.deleted) deleted"
     text += " (\(record.pages) \(record.pages == 1 ? "page" : "pages"), \(duration.readable))"
-    let note = [note(record), assets.map(self.note) ?? ""].filter { !$0.isEmpty }.joined(separator: "; ")
+    let note = note(record, assets)
     return note.isEmpty ? text : "\(text); \(note)"
   }
 
@@ -112,6 +116,10 @@ final class RunReporter: Sendable {
     if assets.unchanged > 0 { text += ", \(assets.unchanged) unchanged" }
     if assets.failed > 0 { text += ", \(assets.failed) failed (\(assets.failure ?? ""))" }
     return text
+  }
+
+  private func note(_ record: RunRecord, _ assets: AssetReport?) -> String {
+    [note(record), assets.map(note) ?? ""].filter { !$0.isEmpty }.joined(separator: "; ")
   }
 
   private func note(_ record: RunRecord) -> String {
@@ -137,10 +145,14 @@ final class RunReporter: Sendable {
     var run: String?
     var message: String?
     var pages, records, bytes, inserted, updated, unchanged, deleted, duplicates, skipped: Int?
+    var downloads, failedDownloads: Int?
+    var downloadFailure: String?
     var seconds: Double?
   }
 
-  private func json(_ record: RunRecord?, kind: (String, SyncError)?, seconds: Double?) -> String {
+  private func json(
+    _ record: RunRecord?, _ assets: AssetReport?, kind: (String, SyncError)?, seconds: Double?
+  ) -> String {
     var line = Line(
       time: Self.now(), entity: record?.entity ?? kind?.1.entity ?? "",
       outcome: record?.outcome.rawValue ?? kind?.0 ?? "",
@@ -150,6 +162,10 @@ final class RunReporter: Sendable {
       (line.inserted, line.updated, line.unchanged) = (record.inserted, record.updated, record.unchanged)
       (line.deleted, line.duplicates, line.skipped) = (record.deleted, record.duplicates, record.rejected)
       line.seconds = seconds
+    }
+    if let assets {
+      (line.downloads, line.failedDownloads) = (assets.fetched, assets.failed)
+      line.downloadFailure = assets.failure
     }
     return jsonLine(line)
   }

@@ -16,7 +16,11 @@ enum SeedServer {
   static let heroes = [0, 100, 200].map { offset in
     Route(
       "/characters", query: ["offset": "\(offset)", "limit": "100"],
-      file: "\(fixtures)/characters/offset\(offset).json")
+      file: "\(fixtures)/characters/offset\(offset).json", replace: ["http://i.example.com": "{{base}}"])
+  }
+
+  static let pictures = (1...250).map {
+    Route("/u/prod/\(String($0, radix: 16))/52.jpg", body: "picture \($0)")
   }
 
   static let posts =

@@ -12,5 +12,8 @@ def route(path, file, **query):
 routes = [route("/books", "books/books.json"), route("/posts", "posts/posts.json")]
 routes += [route("/articlesearch.json", "articles/page%d.json" % n, page=str(n)) for n in range(3)]
 routes += [route("/characters", "characters/offset%d.json" % n, offset=str(n)) for n in (0, 100, 200)]
+for r in routes[-3:]:
+    r["replace"] = {"http://i.example.com": "{{base}}"}
+routes += [{"path": "/u/prod/%x/52.jpg" % n, "body": "picture %d" % n} for n in range(1, 251)]
 routes += [route("/posts/%d/comments" % n, "posts/comments-%d.json" % n) for n in range(1, 5)]
 print(json.dumps(routes, indent=1))

@@ -5,7 +5,7 @@
 ///        parents: Parents(Order.self, where: ["status": "open"], skipping: [404]))
 /// Source(.shop, "prices", query: ["ids": "{parent.id}"], paging: .none,
 ///        parents: Parents(Product.self, grouped: 50))
-/// // GET /prices?ids=1,2,3,…
+/// // GET /prices?ids=1%2C2%2C3…
 /// ```
 public struct Parents: Sendable {
   let entity: any Entity.Type
@@ -18,7 +18,8 @@ public struct Parents: Sendable {
   ///
   /// - Parameters:
   ///   - conditions: columns of the parent and the values, as text, that its rows need to have.
-  ///   - size: parents in one request; `{parent.column}` is then their values, joined by commas.
+  ///   - size: parents in one request; `{parent.column}` is then their values, joined by commas, none of which is
+  ///     empty or holds a comma. Whose row one is then stands in the record, so ``Deletion/missing`` is refused.
   ///   - statuses: where the first page of a parent is answered with one of these, the parent is passed over, and the
   ///     run deletes nothing. On a later page they fail the run like all others.
   public init(
@@ -32,8 +33,11 @@ public struct Parents: Sendable {
 
   /// The parents' rows that are asked for, by group.
   ///
-  /// - Parameter columns: the columns of the rows.
-  func groups(of rows: [[StoredValue]], _ columns: [Column]) -> [[StoredValue]] {
+  /// - Parameters:
+  ///   - columns: the columns of the rows.
+  ///   - sent: how many of them, from the first on, the requests name.
+  /// - Throws: ``WalkFailure`` for a value that cannot stand in a group.
+  func groups(of rows: [[StoredValue]], _ columns: [Column], sent: Int) throws -> [[StoredValue]] {
     let chosen = rows.filter { row in
       conditions.allSatisfy { condition in
         columns.firstIndex { $0.name == condition.column }.map {
@@ -42,10 +46,17 @@ public struct Parents: Sendable {
       }
     }
     guard groupSize > 1 else { return chosen }
-    return stride(from: 0, to: chosen.count, by: groupSize).map { start in
+    return try stride(from: 0, to: chosen.count, by: groupSize).map { start in
       let group = chosen[start..<min(start + groupSize, chosen.count)]
-      return columns.indices.map { column in
-        .text(group.map { $0[column].text(as: columns[column].type) ?? "" }.joined(separator: ","))
+      return try columns.prefix(sent).enumerated().map { position, column in
+        let values = try group.map { row in
+          let value = row[position].text(as: column.type) ?? ""
+          guard !value.isEmpty, !value.contains(",") else {
+            throw WalkFailure("a parent's \(column.name) \"\(value)\" cannot stand in a list with commas")
+          }
+          return value
+        }
+        return .text(values.joined(separator: ","))
       }
     }
   }

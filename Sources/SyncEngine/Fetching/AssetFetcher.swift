@@ -39,24 +39,42 @@ struct AssetFetcher: Sendable {
   let redactor: Redactor
 
   private enum Outcome: Sendable {
-    case fetched(FetchedAsset)
+    case fetched([UInt8], validator: String?)
     case unchanged
     case failed(String)
   }
 
+  /// Ends early where the task is cancelled or nothing can be saved: what is left counts as failed.
+  ///
   /// - Parameter save: is given what was downloaded, some rows at a time.
   func fetch(
     _ pending: [PendingAsset], _ asset: Asset, save: ([FetchedAsset]) async throws -> Void
-  ) async throws -> AssetReport {
+  ) async -> AssetReport {
     var report = AssetReport()
+    do { try await fetch(pending, asset, &report, save) } catch {
+      let reason = error is CancellationError ? "the run was stopped" : "\(error)"
+      report.failure = report.failure ?? reason
+    }
+    report.failed = pending.count - report.fetched - report.unchanged
+    report.failure = report.failure.map { redactor.excerpt($0.utf8, limit: 300) }
+    return report
+  }
+
+  private func fetch(
+    _ pending: [PendingAsset], _ asset: Asset, _ report: inout AssetReport,
+    _ save: ([FetchedAsset]) async throws -> Void
+  ) async throws {
     var waiting: [FetchedAsset] = []
     // Rows that share an address share its download.
     let byAddress = Dictionary(grouping: pending, by: \.address)
     var addresses = byAddress.keys.sorted()[...]
     try await withThrowingTaskGroup(of: (String, Outcome).self) { group in
       func startNext() {
-        guard let address = addresses.popFirst(), let first = byAddress[address]?.first else { return }
-        group.addTask { (address, try await download(first, asset)) }
+        guard let address = addresses.popFirst(), let rows = byAddress[address] else { return }
+        // Unchanged has to be right for each of the rows.
+        let validators = Set(rows.map(\.validator))
+        let validator = validators.count == 1 ? rows[0].validator : nil
+        group.addTask { (address, try await download(address, validator, asset)) }
       }
       for _ in 0..<max(1, concurrency) { startNext() }
       while let (address, outcome) = try await group.next() {
@@ -65,37 +83,34 @@ struct AssetFetcher: Sendable {
         switch outcome {
         case .unchanged: report.unchanged += rows.count
         case .failed(let reason):
-          report.failed += rows.count
           report.failure = report.failure ?? "\(HTTPURL.withoutUser(address)): \(reason)"
-        case .fetched(let made):
-          report.fetched += rows.count
+        case .fetched(let bytes, let validator):
           waiting += rows.map {
-            FetchedAsset(key: $0.key, address: address, bytes: made.bytes, validator: made.validator)
+            FetchedAsset(key: $0.key, address: address, bytes: bytes, validator: validator)
           }
         }
         // Memory stays bounded: 8 MB, or 100 rows, are written at once.
         if waiting.count >= 100 || waiting.reduce(0, { $0 + $1.bytes.count }) > 8 << 20 {
           try await save(waiting)
+          report.fetched += waiting.count
           waiting = []
         }
       }
     }
     if !waiting.isEmpty { try await save(waiting) }
-    report.failure = report.failure.map { redactor.excerpt($0.utf8, limit: 300) }
-    return report
+    report.fetched += waiting.count
   }
 
-  private func download(_ pending: PendingAsset, _ asset: Asset) async throws -> Outcome {
+  private func download(_ address: String, _ known: String?, _ asset: Asset) async throws -> Outcome {
     do {
-      var url = try HTTPURL(pending.address)
+      var url = try HTTPURL(address)
       for _ in 0...client.maxRedirects {
         var request = HTTPRequest(url: url)
         // A source may name any address: only the API's own host may lie in a private network.
         request.connectsToPublicOnly = url.origin.host != home.host
-        if let validator = pending.validator {
-          request.headers[
-            validator.hasPrefix("\"") || validator.hasPrefix("W/") ? "If-None-Match" : "If-Modified-Since"] =
-            validator
+        if let known {
+          let isTag = known.hasPrefix("\"") || known.hasPrefix("W/")
+          request.headers[isTag ? "If-None-Match" : "If-Modified-Since"] = known
         }
         var client = client
         // The API's limits are for its own servers.
@@ -109,12 +124,10 @@ struct AssetFetcher: Sendable {
           url = target
           continue
         }
-        if response.status == 304, pending.validator != nil { return .unchanged }
+        if response.status == 304, known != nil { return .unchanged }
         guard response.status == 200 else { return .failed("HTTP \(response.status)") }
         return .fetched(
-          FetchedAsset(
-            key: pending.key, address: pending.address, bytes: response.body,
-            validator: response.headers["ETag"] ?? response.headers["Last-Modified"]))
+          response.body, validator: response.headers["ETag"] ?? response.headers["Last-Modified"])
       }
       return .failed("more than \(client.maxRedirects) redirects")
     } catch is CancellationError {

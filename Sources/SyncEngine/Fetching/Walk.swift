@@ -89,6 +89,9 @@ struct Walker: Sendable {
     /// Pages of this part, by hash, that had no new key, and records without one.
     var keylessPages: Set<Int> = []
     var part: UInt32 = 0
+    var passedOver = 0
+    /// Why the first parent was passed over.
+    var firstPassedOver = ""
   }
 
   /// Walks over the pages for each of the parents (one without columns where the source has none).
@@ -123,6 +126,10 @@ struct Walker: Sendable {
       if case .records(let limit) = extent, gathering.walk.records >= limit { break }
     }
     if gathering.badCount > 0 { try judge(&gathering) }
+    if gathering.passedOver > 0 {
+      let parents = gathering.passedOver == 1 ? "a parent was" : "\(gathering.passedOver) parents were"
+      gathering.ledger.doubt("\(parents) passed over: \(gathering.firstPassedOver)")
+    }
     if gathering.walk.duplicates > 0 {
       gathering.ledger.doubt("\(gathering.walk.duplicates) records came twice")
     }
@@ -189,7 +196,9 @@ struct Walker: Sendable {
       var page = Page(number: partPages, status: response.status, headers: response.headers)
       let isPage = pager.isPage(status: response.status)
       if !isPage, partPages == 1, plan.source.parents?.skippedStatuses.contains(response.status) == true {
-        gathering.ledger.doubt("a parent was passed over: \(statusText(response)) (\(sent.url))")
+        if gathering.passedOver == 0 { gathering.firstPassedOver = "\(statusText(response)) (\(sent.url))" }
+        gathering.passedOver += 1
+        report(page, sent, response, "stop: the parent is passed over", gathering)
         return
       }
       guard isPage || pager.isEnd(status: response.status, page: partPages) else {

@@ -167,7 +167,7 @@ public final class Engine: Sendable {
     defer { for lease in leases { lease.end() } }
     do {
       let (record, absent) = try await perform(prepared, &run, onProgress)
-      let assets = try await fetchAssets(prepared)
+      let assets = await fetchAssets(prepared)
       return SyncReport(
         record: record, duration: clock.duration(to: .now), absentColumns: absent, assets: assets)
     } catch let error where error is CancellationError || Task.isCancelled {
@@ -250,26 +250,27 @@ public final class Engine: Sendable {
     return (record, walk.absentColumns)
   }
 
-  /// Downloads what the committed rows' addresses lead to; nil where nothing is declared.
-  private func fetchAssets(_ prepared: Prepared) async throws -> AssetReport? {
-    let schema = prepared.plan.schema
-    guard !schema.assets.isEmpty else { return nil }
+  /// Downloads what the committed rows' addresses lead to; nil where nothing is declared. The rows stay whatever
+  /// becomes of it: what is missing is told, and tried again by the next run.
+  private func fetchAssets(_ prepared: Prepared) async -> AssetReport? {
+    let declared = prepared.plan.tables.flatMap { schema in schema.assets.map { (schema, $0) } }
+    guard !declared.isEmpty else { return nil }
     let fetcher = AssetFetcher(
       client: prepared.client, home: prepared.plan.requests.origin,
       concurrency: prepared.plan.source.api.concurrency, redactor: redactor)
     var total = AssetReport()
-    for asset in schema.assets {
+    for (schema, asset) in declared {
       do {
         let pending = try await store.pendingAssets(asset, in: schema)
-        let report = try await fetcher.fetch(pending, asset) { try await store.save($0, asset, in: schema) }
+        let report = await fetcher.fetch(pending, asset) { try await store.save($0, asset, in: schema) }
         total.fetched += report.fetched
         total.unchanged += report.unchanged
         total.failed += report.failed
         total.failure = total.failure ?? report.failure
-      } catch let error as StoreError {
-        // The rows are committed: what cannot be kept of the downloads is told, and tried again by the next run.
+      } catch {
         total.failed += 1
-        total.failure = total.failure ?? redactor.redact(error.description)
+        total.failure =
+          total.failure ?? (error is CancellationError ? "the run was stopped" : redactor.redact("\(error)"))
       }
     }
     return total
@@ -301,7 +302,8 @@ public final class Engine: Sendable {
     } catch let error as StoreError {
       throw StoreError("the parents cannot be read (sync \(parent.schema.name) first?): \(error)")
     }
-    return plan.source.parents?.groups(of: rows, parent.columns) ?? rows
+    return try plan.source.parents?.groups(of: rows, parent.columns, sent: plan.requests.parentColumns.count)
+      ?? rows
   }
 
   /// With parents, the rows of the parents that were walked.
@@ -353,21 +355,24 @@ public final class Engine: Sendable {
     _ entity: any Entity.Type, onProgress: @escaping @Sendable (SyncProgress) -> Void
   ) async throws -> (records: Int, doubts: [String]) {
     let walk = try await look(entity, .all, onProgress)
-    return (walk.records, walk.outcome.doubts.map(\.description))
+    return (walk.records, walk.outcome.doubts.map { redactor.redact($0.description) })
   }
 
-  /// The first rows of the source as they would be stored, by column; nothing is written.
+  /// The first rows of the source as they would be stored; nothing is written.
   ///
   /// - Throws: ``DeclarationError``, ``SyncError``.
-  public func rows(
-    of entity: any Entity.Type, limit: Int
-  ) async throws -> (columns: [Column], rows: [[StoredValue?]]) {
-    let columns = try TableSchema.erased(entity).synced
+  public func rows(of entity: any Entity.Type, limit: Int) async throws -> SampleRows {
+    let plan = try prepared(entity).plan
+    let columns = plan.schema.synced
     let walk = try await look(entity, .records(limit), { _ in })
     let rows = walk.rows.map(\.batch).flatMap { batch in
-      (0..<batch.rowCount).map { row in columns.indices.map { batch.value(row: row, column: $0) } }
+      // Of a key that comes twice the last record counts.
+      (0..<batch.rowCount).filter { !walk.superseded.contains(batch.firstOrdinal + $0) }
+        .map { row in columns.indices.map { batch.value(row: row, column: $0) } }
     }
-    return (columns, Array(rows.prefix(limit)))
+    return SampleRows(
+      columns: columns, rows: Array(rows.prefix(limit)), badRecords: walk.rejects.count,
+      tablesLeftOut: plan.decoding.allNested.map(\.schema.name))
   }
 
   private func look(

@@ -52,3 +52,14 @@ public struct SyncReport: Sendable, Hashable {
   public var deleted: Int { record.deleted }
   public var isProven: Bool { record.outcome == .proven }
 }
+
+/// Some rows of a source as they would be stored.
+public struct SampleRows: Sendable {
+  public let columns: [Column]
+  /// Values in the order of the columns; nil where a record had none.
+  public let rows: [[StoredValue?]]
+  /// Records of the same pages that a run would quarantine.
+  public let badRecords: Int
+  /// Tables of nested records, whose rows are not among these.
+  public let tablesLeftOut: [String]
+}

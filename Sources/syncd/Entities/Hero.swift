@@ -1,5 +1,6 @@
 import SyncEngine
 
+import struct FoundationEssentials.Data
 import struct FoundationEssentials.Date
 import struct FoundationEssentials.URL
 
@@ -20,6 +21,7 @@ struct Hero: Entity {
   var name = ""
   var summary = ""
   var thumbnail: URL?
+  var image: Data?
   var modified: Date?
   /// Ours: no sync touches it.
   var innerID: Int?
@@ -33,6 +35,7 @@ struct Hero: Entity {
     Field(\.name)
     Field(\.summary, "description", .nullAsDefault)
     Field(\.thumbnail, template: "{thumbnail.path}.{thumbnail.extension}")
+    Blob(\.image, from: \.thumbnail)
     Field(\.modified)
     Local(\.innerID)
     Children(HeroLink.self, at: "urls")

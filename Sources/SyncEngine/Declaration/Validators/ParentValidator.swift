@@ -41,6 +41,11 @@ enum ParentValidator {
         "\(entity): column \"\(column)\" reads @parent.…, but its requests are made for many parents at once")
     }
     guard case .missing = deletion else { return schema }
+    if parents.groupSize > 1 {
+      throw DeclarationError(
+        "\(entity): a deletion has to know whose row each one is, but its requests are made for \(parents.groupSize) parents at once"
+      )
+    }
     if owner.isEmpty {
       throw DeclarationError(
         "\(entity): a deletion among rows of parents has to know whose row each one is; fill a column from the parent: Field(\\.…, \"@parent.\(columns[0])\")"
