@@ -57,7 +57,9 @@ let package = Package(
       name: "UnitTests",
       dependencies: ["JSON", "HTTP", "SyncEngine", "SQLiteStore", "TestSupport", "CaseEntities"]),
     .testTarget(name: "StoreTests", dependencies: ["HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
-    .testTarget(name: "CommandTests", dependencies: ["TestSupport", "syncd", "CaseEntities"]),
+    .testTarget(
+      name: "CommandTests",
+      dependencies: ["TestSupport", "SyncCommand", "SyncEngine", "syncd", "CaseEntities"]),
     .testTarget(name: "SeedTests", dependencies: ["syncd", "TestSupport"]),
     .testTarget(name: "PayloadTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "KillTests", dependencies: ["HTTP", "TestSupport", "CaseEntities"]),

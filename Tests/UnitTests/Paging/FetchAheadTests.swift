@@ -164,10 +164,11 @@ struct FetchAheadTests {
     #expect(walk.requests.count == 3, "\(walk.list)")
   }
 
-  @Test("a concurrency below one is one", arguments: [1, 0, -3])
+  @Test("a concurrency below one is refused", arguments: [0, -3])
   func noConcurrency(_ concurrency: Int) async throws {
     let (walk, _) = try await fetch(
       "range", .range("items", size: 2), concurrency: concurrency, #"{"n": 6, "latency": 10}"#)
-    #expect(walk.peak == 1 && walk.requests.count == 3)
+    #expect(walk.line.contains("no request may be under way (concurrency \(concurrency))"), "\(walk.line)")
+    #expect(walk.requests.isEmpty)
   }
 }
