@@ -22,6 +22,9 @@ typedef size_t (*ccurl_write)(char *bytes, size_t size, size_t count, void *cont
 static inline CURLcode ccurl_set_write(CURL *handle, CURLoption option, ccurl_write callback) {
   return curl_easy_setopt(handle, option, callback);
 }
+static inline CURLcode ccurl_set_prerequest(CURL *handle, curl_prereq_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
+}
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }

@@ -1,5 +1,6 @@
 #pragma once
-// Foundation brings an ICU of its own, and the compiler takes no second one beside it.
+// With ICU libxml2's headers bring ICU's own, which a program that imports Foundation knows by another version. It only
+// adds fields to a struct that is never looked into.
 #include <libxml/xmlversion.h>
 #undef LIBXML_ICU_ENABLED
 #include <libxml/parser.h>

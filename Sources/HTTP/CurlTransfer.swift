@@ -16,6 +16,9 @@ final class CurlTransfer: Sendable {
     var easy: UnsafeMutableRawPointer?
     var list: UnsafeMutablePointer<curl_slist>?
     var isTooLarge = false
+    var headerBytes = 0
+    /// When something came last, or the request began to be sent; nil while there is no connection.
+    var lastActive: ContinuousClock.Instant?
     /// Whether the protocol ends each body by itself: HTTP/2 and later.
     var hasFrames = false
     /// 1 where an address was refused because it is not public.
@@ -28,6 +31,9 @@ final class CurlTransfer: Sendable {
     }
 
     deinit { refused.deallocate() }
+
+    /// More than any server sends; libcurl bounds the single line alone.
+    static let headerLimit = 1 << 20
   }
 
   private let request: HTTPRequest
@@ -79,8 +85,6 @@ final class CurlTransfer: Sendable {
     // To libcurl 0 is no limit.
     ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, limits.connect.milliseconds))
     ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, max(1, limits.total.milliseconds))
-    ccurl_set_long(easy, CURLOPT_LOW_SPEED_LIMIT, 1)
-    ccurl_set_long(easy, CURLOPT_LOW_SPEED_TIME, max(1, (limits.idle.milliseconds + 999) / 1000))
 
     if let tls = request.tls { apply(tls, to: easy) }
 
@@ -107,11 +111,19 @@ final class CurlTransfer: Sendable {
     ccurl_set_list(easy, CURLOPT_HTTPHEADER, received.list)
 
     let context = Unmanaged.passUnretained(received).toOpaque()
+    // CURLOPT_LOW_SPEED_TIME counts whole seconds and the time to connect: the transport's loop watches the limit.
+    ccurl_set_pointer(easy, CURLOPT_PREREQDATA, context)
+    ccurl_set_prerequest(easy) { context, _, _, _, _ in
+      guard let context else { return CURL_PREREQFUNC_ABORT }
+      Unmanaged<Received>.fromOpaque(context).takeUnretainedValue().lastActive = .now
+      return CURL_PREREQFUNC_OK
+    }
     ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context)
     ccurl_set_write(easy, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
       guard let bytes, let context else { return 0 }
       let received = Unmanaged<Received>.fromOpaque(context).takeUnretainedValue()
       let length = size * count
+      received.lastActive = .now
       if received.body.isEmpty, let text = received.headers["Content-Length"], let whole = Int(text),
         whole > 0
       {
@@ -128,8 +140,15 @@ final class CurlTransfer: Sendable {
     ccurl_set_write(easy, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
       guard let bytes, let context else { return 0 }
       let received = Unmanaged<Received>.fromOpaque(context).takeUnretainedValue()
-      received.header(UnsafeRawBufferPointer(start: bytes, count: size * count))
-      return size * count
+      let length = size * count
+      received.lastActive = .now
+      received.headerBytes += length
+      guard received.headerBytes <= Received.headerLimit else {
+        received.isTooLarge = true
+        return 0
+      }
+      received.header(UnsafeRawBufferPointer(start: bytes, count: length))
+      return length
     }
     received.errorText.withUnsafeMutableBufferPointer {
       // The array is never resized, and it lives as long as `received`.
@@ -157,6 +176,16 @@ final class CurlTransfer: Sendable {
     (received.easy, received.list) = (nil, nil)
   }
 
+  /// When the transfer ends unless something comes before; nil while it connects, which has a limit of its own.
+  var idleDeadline: ContinuousClock.Instant? { received.lastActive.map { $0 + limits.idle } }
+
+  /// Ends a transfer whose ``idleDeadline`` is over.
+  func endIdle() {
+    destroyHandle()
+    let limit = limits.idle.milliseconds
+    finish(.failure(HTTPError(.timeout, "the server was too slow: nothing came for \(limit) ms")))
+  }
+
   func complete(_ code: CURLcode) {
     var status = 0
     if let easy = received.easy { ccurl_get_long(easy, CURLINFO_RESPONSE_CODE, &status) }
@@ -174,7 +203,12 @@ final class CurlTransfer: Sendable {
     let text = (detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail).lowercasedFirst
     switch code {
     case CURLE_WRITE_ERROR where received.isTooLarge:
-      return HTTPError(.tooLarge, "the body is larger than the limit of \(limits.body) bytes")
+      let isHeader = received.headerBytes > Received.headerLimit
+      return HTTPError(
+        .tooLarge,
+        isHeader
+          ? "the header fields are larger than \(Received.headerLimit) bytes"
+          : "the body is larger than the limit of \(limits.body) bytes")
     case CURLE_COULDNT_CONNECT where received.refused.pointee != 0:
       return HTTPError(.permanent, "\(request.url.origin) is at no public address, so it is not connected to")
     case CURLE_OPERATION_TIMEDOUT:

@@ -85,7 +85,19 @@ public final class CurlTransport: Transport {
         curl_multi_remove_handle(multi, easy)
         transfer.complete(code)
       }
-      if !active.isEmpty { curl_multi_poll(multi, nil, 0, 1000, nil) }
+      let now = ContinuousClock.now
+      var pause = Duration.seconds(1)
+      for (easy, transfer) in active {
+        guard let deadline = transfer.idleDeadline else { continue }
+        if deadline > now {
+          pause = min(pause, now.duration(to: deadline))
+        } else {
+          active[easy] = nil
+          curl_multi_remove_handle(multi, easy)
+          transfer.endIdle()
+        }
+      }
+      if !active.isEmpty { curl_multi_poll(multi, nil, 0, Int32(pause.milliseconds + 1), nil) }
     }
   }
 }

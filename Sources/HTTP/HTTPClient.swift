@@ -142,7 +142,10 @@ public struct HTTPClient: Sendable {
         guard retry.isRetried(response.status), attempt < retry.retries else { return response }
         if let field = response.headers["Retry-After"] {
           floor = RetryPolicy.retryAfter(field, now: time(nil)) ?? .zero
-          if floor > retry.longestWait { return response }
+          if floor > retry.longestWait {
+            response.refusedWait = floor
+            return response
+          }
         }
         reason = "HTTP \(response.status)"
       } catch var error as HTTPError {

@@ -48,6 +48,8 @@ public struct HTTPResponse: Sendable {
   public var isEndKnown: Bool
   /// How many attempts were made in all.
   public var attempts = 1
+  /// A wait that the server asked for and that ``RetryPolicy/longestWait`` does not allow.
+  public var refusedWait: Duration?
   /// How long the last attempt took, from its turn to its last byte.
   public var duration = Duration.zero
 
@@ -63,7 +65,7 @@ public struct HTTPResponse: Sendable {
 public struct HTTPLimits: Sendable, Hashable {
   /// Time to connect, TLS included.
   public var connect: Duration
-  /// Longest time without a byte.
+  /// Longest time without a byte of the body or a whole header field, from the request on.
   public var idle: Duration
   /// Time for the whole answer.
   public var total: Duration

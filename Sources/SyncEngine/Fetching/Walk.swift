@@ -335,6 +335,11 @@ struct Walker: Sendable {
     ]
     var text = "HTTP \(response.status)\(names[response.status].map { " \($0)" } ?? "")"
     if response.attempts > 1 { text += " (after \(response.attempts) attempts)" }
+    if let wait = response.refusedWait {
+      let longest = plan.source.api.retry.longestWait.components.seconds
+      text +=
+        ", and it asks for a wait of \(wait.components.seconds) s (Retry-After), longer than retry.longestWait (\(longest) s)"
+    }
     if let document = try? JSONDocument.parse(response.body) {
       let said = ["message", "detail", "error_description", "error", "errors", "title"].lazy
         .compactMap { document.root[$0] }.first { !$0.isNull }
