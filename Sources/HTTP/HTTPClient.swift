@@ -10,6 +10,7 @@ public struct HTTPClient: Sendable {
   public var limits: HTTPLimits
   public var retry: RetryPolicy
   public var limiter: RateLimiter?
+  public var breaker: CircuitBreaker?
   /// Redirects followed for one request.
   public var maxRedirects: Int
   /// Other origins that redirects may lead to; they are asked without credentials.
@@ -19,10 +20,12 @@ public struct HTTPClient: Sendable {
 
   public init(
     transport: any Transport, limits: HTTPLimits = HTTPLimits(), retry: RetryPolicy = RetryPolicy(),
-    limiter: RateLimiter? = nil, maxRedirects: Int = 5, foreignOrigins: Set<HTTPURL.Origin> = [],
+    limiter: RateLimiter? = nil, breaker: CircuitBreaker? = nil, maxRedirects: Int = 5,
+    foreignOrigins: Set<HTTPURL.Origin> = [],
     onRetry: (@Sendable (String, Duration) -> Void)? = nil
   ) {
     (self.transport, self.limits, self.retry, self.limiter) = (transport, limits, retry, limiter)
+    self.breaker = breaker
     (self.maxRedirects, self.foreignOrigins, self.onRetry) = (maxRedirects, foreignOrigins, onRetry)
   }
 
@@ -44,7 +47,7 @@ public struct HTTPClient: Sendable {
     var redirects = 0
     var renew = renew
     while true {
-      var response = try await sendRetrying(request, home: home, authorize: authorize, renew: &renew)
+      var response = try await sendGuarded(request, home: home, authorize: authorize, renew: &renew)
       response.url = request.url
       guard [301, 302, 303, 307, 308].contains(response.status), let location = response.headers["Location"]
       else {
@@ -114,6 +117,27 @@ public struct HTTPClient: Sendable {
     return response
   }
 
+  /// Sends a request unless the breaker stops it, and tells the breaker what came of it.
+  private func sendGuarded(
+    _ request: HTTPRequest, home: HTTPURL.Origin, authorize: (inout HTTPRequest) async throws -> Void,
+    renew: inout ((HTTPRequest) async throws -> Bool)?
+  ) async throws -> HTTPResponse {
+    guard let breaker, request.url.origin == home else {
+      return try await sendRetrying(request, home: home, authorize: authorize, renew: &renew)
+    }
+    let isTrial = try breaker.check()
+    var outcome = CircuitBreaker.Outcome.unknown
+    defer { breaker.record(outcome, isTrial: isTrial) }
+    do {
+      let response = try await sendRetrying(request, home: home, authorize: authorize, renew: &renew)
+      outcome = (500...599).contains(response.status) ? .failure("HTTP \(response.status)") : .success
+      return response
+    } catch {
+      if let error = error as? HTTPError, retry.isRetried(error.kind) { outcome = .failure(error.message) }
+      throw error
+    }
+  }
+
   private func sendRetrying(
     _ request: HTTPRequest, home: HTTPURL.Origin?, authorize: (inout HTTPRequest) async throws -> Void,
     renew: inout ((HTTPRequest) async throws -> Bool)?
@@ -132,6 +156,9 @@ public struct HTTPClient: Sendable {
       do {
         var response = try await sendOnce(authorized)
         response.attempts = attempt + 1 + void
+        if request.url.origin == home, let wait = RateLimitFields.wait(response.headers, now: time(nil)) {
+          await limiter?.pause(for: min(wait, retry.longestWait))
+        }
         if response.status == 401, request.url.origin == home, let ask = renew {
           renew = nil
           if try await ask(authorized) {

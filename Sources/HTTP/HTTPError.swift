@@ -15,6 +15,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     case redirect
     /// Credentials could not be had or renewed: another attempt would end the same way.
     case credentials
+    /// Not sent, since the API is known to be down (``BreakerPolicy``).
+    case unavailable
     /// TLS or the address itself: another attempt would end the same way.
     case permanent
   }

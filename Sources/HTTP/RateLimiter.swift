@@ -1,8 +1,11 @@
-/// Bounds the requests of all tasks that share it: how soon one may follow another, and how many are under way.
+/// Bounds the requests of all tasks that share it: how soon one may follow another, how many are under way, and until
+/// when there are none because the server said so.
 public actor RateLimiter {
   private let interval: Duration
   private let concurrency: Int
+  private let clock: WaitingClock
   private var next: ContinuousClock.Instant?
+  private var pausedUntil: ContinuousClock.Instant?
   private var underWay = 0
   private var waiting: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
   private var lastID = 0
@@ -11,15 +14,33 @@ public actor RateLimiter {
   ///   - interval: the time from one request's start to the next one's.
   ///   - concurrency: the largest number of requests under way at once, 1 or more.
   public init(interval: Duration, concurrency: Int = .max) {
-    (self.interval, self.concurrency) = (interval, max(1, concurrency))
+    self.init(interval: interval, concurrency: concurrency, clock: .real)
+  }
+
+  init(interval: Duration, concurrency: Int = .max, clock: WaitingClock) {
+    (self.interval, self.concurrency, self.clock) = (interval, max(1, concurrency), clock)
   }
 
   /// Returns when it is time for this caller's next request.
   func turn() async throws {
-    let now = ContinuousClock.now
-    let mine = max(next ?? now, now)
-    next = mine + interval
-    if mine > now { try await Task.sleep(until: mine, clock: .continuous) }
+    while true {
+      if let pausedUntil, pausedUntil > clock.now() {
+        try await clock.sleep(pausedUntil)
+        continue
+      }
+      let now = clock.now()
+      let mine = max(next ?? now, now)
+      next = mine + interval
+      if mine > now { try await clock.sleep(mine) }
+      // A pause that was asked for meanwhile holds for this one too, and its place in the row is over then.
+      guard let pausedUntil, pausedUntil > clock.now() else { return }
+    }
+  }
+
+  /// No further request has its turn before the time is over.
+  func pause(for time: Duration) {
+    let end = clock.now() + time
+    if pausedUntil.map({ $0 < end }) ?? true { pausedUntil = end }
   }
 
   /// The request that ``begin()`` allowed is over.
@@ -54,4 +75,13 @@ public actor RateLimiter {
     guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
     waiting.remove(at: index).continuation.resume(throwing: CancellationError())
   }
+}
+
+/// The time, and how to wait for one.
+struct WaitingClock: Sendable {
+  var now: @Sendable () -> ContinuousClock.Instant
+  var sleep: @Sendable (_ until: ContinuousClock.Instant) async throws -> Void
+
+  static let real = WaitingClock(
+    now: { .now }, sleep: { try await Task.sleep(until: $0, clock: .continuous) })
 }

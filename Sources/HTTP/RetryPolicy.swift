@@ -8,7 +8,8 @@ public struct RetryPolicy: Sendable, Hashable {
   /// Retries after the first attempt.
   public var retries: Int
   public var base: Duration
-  /// The longest wait a server may ask for; more fails at once.
+  /// The longest wait a server may ask for by Retry-After; more fails at once. Where the server says by RateLimit fields
+  /// that no request is left, the next one waits until the reset, but no longer than this.
   public var longestWait: Duration
 
   public init(retries: Int = 3, base: Duration = .milliseconds(500), longestWait: Duration = .seconds(120)) {

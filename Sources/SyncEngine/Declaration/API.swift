@@ -21,6 +21,8 @@ public struct API: Sendable {
   /// parents follow.
   public var concurrency: Int
   public var retry: RetryPolicy
+  /// When an API that keeps failing is left alone, over all its entities.
+  public var breaker: BreakerPolicy
   public var limits: HTTPLimits
   /// Origins besides the API's own that redirects and next links may lead to. They are asked without credentials.
   public var foreignOrigins: [String]
@@ -43,12 +45,12 @@ public struct API: Sendable {
   public init(
     _ name: String, url: String, auth: Authentication..., headers: HTTPHeaders = [:], rate: Rate? = nil,
     concurrency: Int = 4,
-    retry: RetryPolicy = RetryPolicy(), limits: HTTPLimits = HTTPLimits(), foreignOrigins: [String] = [],
-    errors: [JSONPath] = []
+    retry: RetryPolicy = RetryPolicy(), breaker: BreakerPolicy = BreakerPolicy(),
+    limits: HTTPLimits = HTTPLimits(), foreignOrigins: [String] = [], errors: [JSONPath] = []
   ) {
     (self.name, self.url, self.auth, self.headers, self.rate) = (name, url, auth, headers, rate)
     self.concurrency = concurrency
     (self.retry, self.limits, self.foreignOrigins) = (retry, limits, foreignOrigins)
-    self.errors = errors
+    (self.breaker, self.errors) = (breaker, errors)
   }
 }

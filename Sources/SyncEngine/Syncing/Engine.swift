@@ -32,6 +32,7 @@ public final class Engine: Sendable {
   private let prepared = Mutex<[ObjectIdentifier: Prepared]>([:])
   private let credentials: Credentials
   private let limiters = Mutex<[String: RateLimiter]>([:])
+  private let breakers = Mutex<[String: CircuitBreaker]>([:])
 
   private struct Prepared: Sendable {
     var plan: EntityPlan
@@ -139,9 +140,18 @@ public final class Engine: Sendable {
       limiters[api.name] = limiter
       return limiter
     }
-    let client = HTTPClient(
+    var client = HTTPClient(
       transport: transport, limits: api.limits, retry: api.retry, limiter: limiter, foreignOrigins: origins)
+    // What asks for tokens has no breaker: it belongs to a request that was let through.
     let authorizer = try Authorizer(api, client: client, credentials: credentials)
+    // Where parents are passed over by such a status, it does not mean that the API is down.
+    if plan.source.parents?.skippedStatuses.contains(where: { $0 >= 500 }) != true {
+      client.breaker = breakers.withLock { breakers in
+        let breaker = breakers[api.name] ?? CircuitBreaker(api.name, api.breaker)
+        breakers[api.name] = breaker
+        return breaker
+      }
+    }
     let made = Prepared(plan: plan, authorizer: authorizer, client: client)
     prepared.withLock { $0[id] = made }
     return made

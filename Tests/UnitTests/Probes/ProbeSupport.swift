@@ -7,7 +7,8 @@ import TestSupport
 extension API {
   /// The API that the probes' servers play. Retries cost next to no time.
   static let probe = API(
-    "probe", url: "https://probe.example.invalid/", retry: RetryPolicy(retries: 2, base: .milliseconds(5)))
+    "probe", url: "https://probe.example.invalid/", retry: RetryPolicy(retries: 2, base: .milliseconds(5)),
+    breaker: .none)
 }
 
 /// A key and a text, page by page by next link; what is gone at the source is deleted.
