@@ -112,7 +112,8 @@ final class RunReporter: Sendable {
 
   /// `12 downloads, 1 failed (http://…: HTTP 404)`
   private func note(_ assets: AssetReport) -> String {
-    var text = "\(assets.fetched) downloads"
+    if assets == AssetReport() { return "" }
+    var text = "\(assets.fetched) \(assets.fetched == 1 ? "download" : "downloads")"
     if assets.unchanged > 0 { text += ", \(assets.unchanged) unchanged" }
     if assets.failed > 0 { text += ", \(assets.failed) failed (\(assets.failure ?? ""))" }
     return text

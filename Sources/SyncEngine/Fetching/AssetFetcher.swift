@@ -28,6 +28,8 @@ public struct AssetReport: Sendable, Hashable {
   public var failed = 0
   /// Why the first one failed.
   public var failure: String?
+
+  public init() {}
 }
 
 /// Downloads what addresses in a table lead to: without credentials, and never failing the rows.

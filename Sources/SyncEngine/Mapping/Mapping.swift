@@ -6,7 +6,17 @@ import JSON
 public struct Mapping<E: Record>: Sendable {
   var columns: [MappedColumn<E>] = []
   var nested: [NestedRecords] = []
-  var assets: [Asset] = []
+  /// With the property of the address, whose column may stand in a later statement.
+  var blobs: [Asset] = []
+
+  /// What is downloaded, with the column of the address.
+  var assets: [Asset] {
+    blobs.map { blob in
+      var asset = blob
+      asset.address = columns.first { $0.property == blob.address }?.name ?? blob.address
+      return asset
+    }
+  }
 }
 
 /// A statement of a ``Mapping``.
@@ -188,7 +198,7 @@ public struct Blob<E: Record>: MappingPart {
   ) {
     column = MappedColumn(.asset, keyPath, .ownName, [], name: name)
     asset = Asset(
-      column: column.name ?? "", address: propertyName(of: address).map(snakeCased) ?? "", limit: limit,
+      column: column.name ?? "", address: propertyName(of: address) ?? "", limit: limit,
       isRevalidated: isRevalidated)
   }
 }
@@ -290,7 +300,7 @@ public enum MappingBuilder<E: Record> {
   }
   public static func buildPartialBlock(accumulated: Mapping<E>, next: Blob<E>) -> Mapping<E> {
     var copy = accumulated.adding(next.column)
-    copy.assets.append(next.asset)
+    copy.blobs.append(next.asset)
     return copy
   }
   public static func buildPartialBlock(accumulated: Mapping<E>, next: Children<E>) -> Mapping<E> {
@@ -303,11 +313,11 @@ public enum MappingBuilder<E: Record> {
 
 extension Mapping {
   fileprivate func adding(_ column: MappedColumn<E>) -> Mapping {
-    Mapping(columns: columns + [column], nested: nested, assets: assets)
+    Mapping(columns: columns + [column], nested: nested, blobs: blobs)
   }
 
   fileprivate func adding(_ records: NestedRecords) -> Mapping {
-    Mapping(columns: columns, nested: nested + [records], assets: assets)
+    Mapping(columns: columns, nested: nested + [records], blobs: blobs)
   }
 }
 

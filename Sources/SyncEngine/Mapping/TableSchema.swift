@@ -30,7 +30,7 @@ public struct Asset: Sendable, Hashable {
   /// The column of bytes.
   public let column: String
   /// The column that holds the address.
-  public let address: String
+  public internal(set) var address: String
   /// The address that the bytes came from.
   public var source: String { column + "_source" }
   /// The ETag or Last-Modified that came with them.

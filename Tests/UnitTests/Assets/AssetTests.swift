@@ -59,6 +59,46 @@ struct Sheet: Record {
   }
 }
 
+/// Columns with names of their own.
+struct NamedPicture: Entity {
+  var id = 0
+  var pictureURL: String?
+  var image: Data?
+  static let table = "picture"
+  static let source = Source(.probe, "things", rows: "data", paging: .none)
+  static var mapping: Mapping<NamedPicture> {
+    Key(\.id)
+    Blob(\.image, from: \.pictureURL, name: "Picture")
+    Field(\.pictureURL, "url", name: "link")
+  }
+}
+
+struct UnmappedAddress: Entity {
+  var id = 0
+  var url: String?
+  var image: Data?
+  static let source = Source(.probe, "things", paging: .none)
+  static var mapping: Mapping<UnmappedAddress> {
+    Key(\.id)
+    Local(\.url)
+    Blob(\.image, from: \.url)
+  }
+}
+
+struct TakenColumn: Entity {
+  var id = 0
+  var url: String?
+  var image: Data?
+  var other: String?
+  static let source = Source(.probe, "things", paging: .none)
+  static var mapping: Mapping<TakenColumn> {
+    Key(\.id)
+    Field(\.url)
+    Field(\.other, name: "Image_Source")
+    Blob(\.image, from: \.url)
+  }
+}
+
 @Suite("Downloads of what addresses lead to", .timeLimit(.minutes(2)))
 struct AssetTests {
   /// The addresses of rows 1, 2, …; nil is null.
@@ -158,6 +198,21 @@ struct AssetTests {
     #expect(
       result.downloads.hasPrefix("0 fetched, 0 unchanged, 1 failed") && result.asked.isEmpty, "\(result)")
     #expect(!result.downloads.contains("secret"))
+  }
+
+  @Test("columns may have names of their own, and what cannot work is refused before any request")
+  func names() async throws {
+    let scene = try await Scene()
+    try scene.serve([Route("/a", body: "A"), rows("{{base}}/a")])
+    #expect(try await scene.engine.sync(NamedPicture.self).assets?.fetched == 1)
+    expect(
+      try scene.rows(#"SELECT "Picture", link = "Picture_source" FROM picture"#), is: "A | 1")
+    expect(
+      try fault(of: UnmappedAddress.self),
+      is: "unmapped_address: \"image\" is downloaded from \"url\", which is no field of the mapping")
+    expect(
+      try fault(of: TakenColumn.self),
+      is: "taken_column: the column \"image_source\" belongs to \"image\"")
   }
 
   @Test("an old file stays until the one of the new address is there")

@@ -28,14 +28,14 @@ enum MappingValidator {
       guard let fault = fault(of: column, initial: column.initial(initial), rows) else { continue }
       throw DeclarationError("\(table): column \"\(column.name ?? "")\"\(fault)")
     }
-    let names = Set(mapping.columns.compactMap(\.name))
+    let names = Set(mapping.columns.compactMap { $0.name?.asciiLowercased })
     for asset in mapping.assets {
       if !mapping.columns.contains(where: { $0.name == asset.address && $0.role == .remote }) {
         throw DeclarationError(
           "\(table): \"\(asset.column)\" is downloaded from \"\(asset.address)\", which is no field of the mapping"
         )
       }
-      for name in [asset.source, asset.validator] where names.contains(name) {
+      for name in [asset.source, asset.validator] where names.contains(name.asciiLowercased) {
         throw DeclarationError("\(table): the column \"\(name)\" belongs to \"\(asset.column)\"")
       }
       if asset.limit < 1 {
