@@ -98,6 +98,8 @@ public protocol Pager: Sendable {
   /// Whether the first records of the page that comes next may be the last ones of the page before: they do not count
   /// as doubled then.
   var repeatsBoundary: Bool { get }
+  /// Whether a page without records is nothing unusual although others follow; otherwise the walk proves nothing then.
+  var mayBeEmptyMidway: Bool { get }
 
   func firstRequest() -> PageRequest
 
@@ -123,6 +125,7 @@ extension Pager {
   public var needsRecords: Bool { false }
   public var mayShift: Bool { false }
   public var repeatsBoundary: Bool { false }
+  public var mayBeEmptyMidway: Bool { false }
   public func upcoming(_ count: Int) -> [PageRequest] { [] }
   public func isPage(status: Int) -> Bool { (200...299).contains(status) && status != 204 && status != 206 }
   public func isEnd(status: Int, page: Int) -> Bool { false }

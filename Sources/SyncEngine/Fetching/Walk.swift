@@ -251,6 +251,9 @@ struct Walker: Sendable {
       }
       let isFull = if case .records(let limit) = extent { gathering.walk.records >= limit } else { false }
       if !isFull && decision == nil { try decide() }
+      if isPage, page.recordCount == 0, !pager.mayBeEmptyMidway, case .next? = decision {
+        gathering.ledger.doubt("page \(number) is empty, but others follow")
+      }
       report(page, sent, response, isFull ? "stop: enough records" : decision?.description ?? "", gathering)
       if isFull { return }
       if case .end(let end)? = decision {

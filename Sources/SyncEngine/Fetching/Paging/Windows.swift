@@ -62,6 +62,7 @@ struct Windows: Pager {
 
   var needsRecords: Bool { inner.needsRecords }
   var mayShift: Bool { inner.mayShift }
+  var mayBeEmptyMidway: Bool { true }
   var repeatsBoundary: Bool { pages == 0 || inner.repeatsBoundary }
   func isPage(status: Int) -> Bool { inner.isPage(status: status) }
   func isEnd(status: Int, page: Int) -> Bool { inner.isEnd(status: status, page: pages + 1) }
