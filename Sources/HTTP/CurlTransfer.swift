@@ -1,6 +1,12 @@
 import CCurl
 import Synchronization
 
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
 /// One request under way.
 final class CurlTransfer: Sendable {
   private struct Shared {
@@ -32,8 +38,8 @@ final class CurlTransfer: Sendable {
 
     deinit { refused.deallocate() }
 
-    /// More than any server sends; libcurl bounds the single line alone.
-    static let headerLimit = 1 << 20
+    /// More than any server sends; not every libcurl bounds more than the single line.
+    static let headerLimit = 256 << 10
   }
 
   private let request: HTTPRequest
@@ -86,6 +92,9 @@ final class CurlTransfer: Sendable {
     ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, limits.connect.milliseconds))
     ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, max(1, limits.total.milliseconds))
 
+    if request.url.origin.scheme == "http", let proxy = Self.upperCaseProxy {
+      ccurl_set_string(easy, CURLOPT_PROXY, proxy)
+    }
     if let tls = request.tls { apply(tls, to: easy) }
 
     for field in request.headers.fields {
@@ -157,6 +166,15 @@ final class CurlTransfer: Sendable {
     return easy
   }
 
+  /// libcurl leaves HTTP_PROXY alone, since to a CGI program it is a header of the request it answers (httpoxy.org); one
+  /// of those has REQUEST_METHOD. NO_PROXY goes before this too.
+  private static let upperCaseProxy: String? = {
+    guard getenv("http_proxy") == nil, getenv("REQUEST_METHOD") == nil, let proxy = getenv("HTTP_PROXY"),
+      proxy.pointee != 0
+    else { return nil }
+    return String(cString: proxy)
+  }()
+
   private func apply(_ tls: TLSFiles, to easy: UnsafeMutableRawPointer) {
     if let certificate = tls.certificate {
       ccurl_set_string(easy, CURLOPT_SSLCERT, certificate)
@@ -200,7 +218,11 @@ final class CurlTransfer: Sendable {
   private func error(_ code: CURLcode) -> HTTPError {
     let end = received.errorText.firstIndex(of: 0) ?? 0
     let detail = String(decoding: received.errorText[..<end].map(UInt8.init(bitPattern:)), as: UTF8.self)
-    let text = (detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail).lowercasedFirst
+    var text = (detail.isEmpty ? String(cString: curl_easy_strerror(code)) : detail).lowercasedFirst
+    // libcurl quotes a proxy that it cannot use with its user name and password.
+    if text.lowercased().contains("proxy"), text.contains("@") || text.contains("%40") {
+      text = "the proxy that the environment names cannot be used: its address is not one"
+    }
     switch code {
     case CURLE_WRITE_ERROR where received.isTooLarge:
       let isHeader = received.headerBytes > Received.headerLimit
@@ -216,7 +238,7 @@ final class CurlTransfer: Sendable {
     case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_GOT_NOTHING:
       return HTTPError(.connection, "the answer was cut short: \(text)")
     case CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_SEND_ERROR,
-      CURLE_SSL_CONNECT_ERROR:
+      CURLE_SSL_CONNECT_ERROR, CURLE_PROXY:
       return HTTPError(.connection, "no connection: \(text)")
     default:
       return HTTPError(.permanent, text)

@@ -1,0 +1,77 @@
+import Foundation
+import HTTP
+import TestSupport
+import Testing
+
+/// What a program that runs for weeks must not do: grow.
+@Suite(.enabled(if: ProcessInfo.processInfo.environment["SYNCD_TEST_LONG"] != nil))
+struct SoakTests {
+  private static let counter = """
+    import sys, threading
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    N = 0
+    class H(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        def log_message(self, *a): pass
+        def do_GET(self):
+            global N
+            if self.path == "/_count":
+                body = str(N).encode()
+            else:
+                N += 1
+                body = ('[{"id": 1}, {"id": %d}]' % (N % 7 + 2)).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            # Now and then a new connection.
+            if N % 50 == 0:
+                self.send_header("Connection", "close")
+                self.close_connection = True
+            self.end_headers()
+            self.wfile.write(body)
+    s = ThreadingHTTPServer(("127.0.0.1", 0), H)
+    s.daemon_threads = True
+    print("READY", s.server_port, flush=True)
+    threading.Thread(target=lambda: (sys.stdin.read(), s.shutdown()), daemon=True).start()
+    s.serve_forever()
+    """
+
+  @Test("10,000 pages leave memory and descriptors as they were after 1,000", .timeLimit(.minutes(10)))
+  func flat() async throws {
+    let server = try LocalServer("-c", Self.counter)
+    let folder = try TemporaryFolder()
+    let file = folder.path + "/syncd.json"
+    try Data(
+      #"{"store": "\#(folder.path)/store.sqlite", "apis": {"case": {"url": "\#(server.base)/"}}}"#.utf8
+    ).write(to: URL(fileURLWithPath: file))
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Shell.product("CaseEntities"))
+    process.arguments = ["watch", "--config", file, "--interval", "1ms"]
+    process.environment = ProcessInfo.processInfo.environment.merging(["SYNCD_CASE": "028-gzip"]) { $1 }
+    (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+    try process.run()
+    defer {
+      process.terminate()
+      process.waitUntilExit()
+    }
+    let transport = CurlTransport()
+    func measure(after count: Int) async throws -> (kilobytes: Int, descriptors: Int) {
+      while true {
+        let pages = Int(try await transport.text(server.base + "/_count")) ?? 0
+        guard process.isRunning else { throw TestFailure("the program ended after \(pages) pages") }
+        if pages >= count { break }
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      let status = try String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
+      let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+      let descriptors = try FileManager.default.contentsOfDirectory(
+        atPath: "/proc/\(process.processIdentifier)/fd")
+      return (Int(line.filter(\.isNumber)) ?? 0, descriptors.count)
+    }
+    let first = try await measure(after: 1_000)
+    let last = try await measure(after: 10_000)
+    print("soak: \(first) after 1,000 pages, \(last) after 10,000")
+    #expect(first.kilobytes > 0 && last.kilobytes < first.kilobytes + 4096)
+    #expect(last.descriptors <= first.descriptors + 4)
+  }
+}
