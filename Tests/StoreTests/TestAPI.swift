@@ -5,7 +5,8 @@ import TestSupport
 extension API {
   /// The API that unit tests' servers play; it loses no time between attempts.
   static let test = API(
-    "test", url: "https://test.example.invalid/", retry: RetryPolicy(retries: 2, base: .milliseconds(5)),
+    "test", url: "https://test.example.invalid/", concurrency: 1,
+    retry: RetryPolicy(retries: 2, base: .milliseconds(5)),
     breaker: .none)
 }
 

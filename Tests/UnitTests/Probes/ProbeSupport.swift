@@ -7,7 +7,8 @@ import TestSupport
 extension API {
   /// The API that the probes' servers play. Retries cost next to no time.
   static let probe = API(
-    "probe", url: "https://probe.example.invalid/", retry: RetryPolicy(retries: 2, base: .milliseconds(5)),
+    "probe", url: "https://probe.example.invalid/", concurrency: 1,
+    retry: RetryPolicy(retries: 2, base: .milliseconds(5)),
     breaker: .none)
 }
 
@@ -28,7 +29,8 @@ private enum Servers {
   private struct State {
     var idle: [AnswerServer] = []
     var places = 3
-    var waiting: [CheckedContinuation<Void, Never>] = []
+    var waiting: [(id: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    var lastID = 0
   }
 
   private static let state = Mutex(State())
@@ -38,15 +40,23 @@ private enum Servers {
   static func take() async throws -> AnswerServer {
     cleanUp
     await withCheckedContinuation { continuation in
-      let isFree = state.withLock { state in
+      let id: Int? = state.withLock { state in
         if state.places == 0 {
-          state.waiting.append(continuation)
-          return false
+          state.lastID += 1
+          state.waiting.append((state.lastID, continuation))
+          return state.lastID
         }
         state.places -= 1
-        return true
+        return nil
       }
-      if isFree { continuation.resume() }
+      guard let id else { return continuation.resume() }
+      // A test that holds a server and waits for another one must not wait for its own: there is one more then.
+      Task {
+        try await Task.sleep(for: .seconds(20))
+        state.withLock { state in
+          state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0).continuation }
+        }?.resume()
+      }
     }
     if let server = state.withLock({ $0.idle.popLast() }) { return server }
     return try AnswerServer([])
@@ -59,7 +69,7 @@ private enum Servers {
         state.places += 1
         return nil as CheckedContinuation<Void, Never>?
       }
-      return state.waiting.removeFirst()
+      return state.waiting.removeFirst().continuation
     }
     next?.resume()
   }
