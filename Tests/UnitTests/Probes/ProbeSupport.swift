@@ -31,6 +31,8 @@ private enum Servers {
     var places = 3
     var waiting: [(id: Int, continuation: CheckedContinuation<Void, Never>)] = []
     var lastID = 0
+    /// Servers that were taken or given back so far.
+    var moves = 0
   }
 
   private static let state = Mutex(State())
@@ -46,16 +48,27 @@ private enum Servers {
           state.waiting.append((state.lastID, continuation))
           return state.lastID
         }
+        state.moves += 1
         state.places -= 1
         return nil
       }
       guard let id else { return continuation.resume() }
-      // A test that holds a server and waits for another one must not wait for its own: there is one more then.
+      // Tests that hold a server and wait for another one may wait for each other: where nothing moves for a while,
+      // there is one more.
       Task {
-        try await Task.sleep(for: .seconds(20))
-        state.withLock { state in
-          state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0).continuation }
-        }?.resume()
+        var seen = -1
+        while let moves = state.withLock({ $0.waiting.contains { $0.id == id } ? $0.moves : nil }) {
+          if moves == seen {
+            let continuation = state.withLock { state in
+              state.moves += 1
+              return state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0).continuation }
+            }
+            continuation?.resume()
+            return
+          }
+          seen = moves
+          try await Task.sleep(for: .seconds(20))
+        }
       }
     }
     if let server = state.withLock({ $0.idle.popLast() }) { return server }
@@ -65,6 +78,7 @@ private enum Servers {
   static func giveBack(_ server: AnswerServer) {
     let next = state.withLock { state in
       state.idle.append(server)
+      state.moves += 1
       if state.waiting.isEmpty {
         state.places += 1
         return nil as CheckedContinuation<Void, Never>?
