@@ -151,7 +151,7 @@ extension ServerTests {
     let failure = await outcome(of: engine, Book<Throttled>.self)
     #expect(
       failure.hasPrefix(
-        "throttled: page 3 (\(server.base)/throttled/?page=3&page_size=500): HTTP 429 Too Many Requests: Request was throttled."
+        "throttled: page 3 (\(server.base)/throttled/?page=3&page_size=500): HTTP 429 Too Many Requests, and it asks for a wait of "
       ), "\(failure)")
     #expect(try fixture.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'throttled'") == "0")
     #expect(ContinuousClock.now - start < .seconds(10))

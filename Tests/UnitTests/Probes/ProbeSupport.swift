@@ -61,7 +61,9 @@ private enum Servers {
           if moves == seen {
             let continuation = state.withLock { state in
               state.moves += 1
-              return state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0).continuation }
+              return state.waiting.firstIndex { $0.id == id }.map {
+                state.waiting.remove(at: $0).continuation
+              }
             }
             continuation?.resume()
             return
