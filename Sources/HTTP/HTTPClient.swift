@@ -104,17 +104,28 @@ public struct HTTPClient: Sendable {
     return response
   }
 
-  private func sendOnce(_ request: HTTPRequest) async throws -> HTTPResponse {
+  private struct Unauthorizable: Error {
+    let reason: any Error
+  }
+
+  /// One attempt, when there is room and it is its turn. Credentials are added behind both waits, so that what is bound
+  /// to the time is fresh.
+  private func sendOnce(
+    _ request: inout HTTPRequest, authorize: (inout HTTPRequest) async throws -> Void
+  ) async throws -> HTTPResponse {
     try await limiter?.begin()
-    let start = ContinuousClock.now
-    let result: Result<HTTPResponse, any Error>
-    do { result = .success(try await transport.send(request, limits: limits)) } catch {
-      result = .failure(error)
+    do {
+      try await limiter?.turn()
+      try await authorize(&request)
+      let start = ContinuousClock.now
+      var response = try await transport.send(request, limits: limits)
+      response.duration = start.duration(to: .now)
+      await limiter?.done()
+      return response
+    } catch {
+      await limiter?.done()
+      throw error
     }
-    await limiter?.done()
-    var response = try result.get()
-    response.duration = start.duration(to: .now)
-    return response
   }
 
   /// Sends a request unless the breaker stops it, and tells the breaker what came of it.
@@ -148,13 +159,13 @@ public struct HTTPClient: Sendable {
     while true {
       var authorized = request
       authorized.headers["Accept-Encoding"] = ContentDecoding.accepted
-      try await limiter?.turn()
-      // Behind the wait: what is bound to the time is fresh.
-      if request.url.origin == home { try await authorize(&authorized) }
       var floor: Duration = .zero
       let reason: String
       do {
-        var response = try await sendOnce(authorized)
+        var response = try await sendOnce(&authorized) { request in
+          guard request.url.origin == home else { return }
+          do { try await authorize(&request) } catch { throw Unauthorizable(reason: error) }
+        }
         response.attempts = attempt + 1 + void
         if request.url.origin == home, let wait = RateLimitFields.wait(response.headers, now: time(nil)) {
           await limiter?.pause(for: min(wait, retry.longestWait))
@@ -175,6 +186,9 @@ public struct HTTPClient: Sendable {
           }
         }
         reason = "HTTP \(response.status)"
+      } catch let error as Unauthorizable {
+        // What is behind it made attempts of its own.
+        throw error.reason
       } catch var error as HTTPError {
         guard retry.isRetried(error.kind), attempt < retry.retries else {
           // How often credentials were asked for is said by their own message.

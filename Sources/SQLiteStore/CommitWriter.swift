@@ -38,13 +38,22 @@ struct CommitWriter {
       let deletesLast = try gone != nil && main.cascadesIntoItself()
       if !deletesLast { run.deleted = try delete(gone, in: connection) }
       let counts = try main.upsert(commit.rows, cancellation)
-      (run.inserted, run.updated, run.unchanged) = (counts.inserted, counts.updated, counts.unchanged)
+      (run.inserted, run.updated) = (counts.inserted, counts.updated)
+      // Those of pages that were as before were not compared.
+      run.unchanged += counts.unchanged
       if deletesLast { run.deleted = try delete(gone, in: connection) }
       gone?.discard(in: connection)
 
-      for nested in commit.nested { try write(nested, in: connection) }
+      var changed = counts.inserted + counts.updated + run.deleted > 0 ? [main.schema.name] : []
+      for nested in commit.nested where try write(nested, in: connection) {
+        changed.append(nested.rows.schema.name)
+      }
       try Journal.append(commit.rejects, of: run, in: connection)
-      try Journal.set(commit.state, of: run.entity, in: connection)
+      let tables = [commit.rows.schema] + commit.nested.map(\.rows.schema)
+      let names = tables.map { quoted($0.name.asciiLowercased) }.joined(separator: " ")
+      try Journal.set(commit.state.merging(["tables": names]) { $1 }, of: run.entity, in: connection)
+      try Journal.set(commit.pages, of: run.entity, in: connection)
+      for table in changed { try Journal.forgetPages(on: table, besides: run.entity, in: connection) }
       try Journal.append(run, in: connection)
       return run
     } explainingConstraint: { connection in
@@ -78,17 +87,20 @@ struct CommitWriter {
     return deleted
   }
 
-  private func write(_ nested: NestedRows, in connection: Connection) throws {
+  /// Whether the rows changed the table.
+  private func write(_ nested: NestedRows, in connection: Connection) throws -> Bool {
+    var changes = 0
     let table = try TableWriter(nested.rows.schema, in: connection)
     try table.createIfAbsent()
     if let replacement = nested.replacement {
       let gone = try GoneRows(
         of: table.schema, seen: replacement.seen, scope: replacement.scope, in: connection)
-      _ = try gone.delete(in: connection)
+      changes += try gone.delete(in: connection)
       gone.discard(in: connection)
       try table.deleteOrphans()
     }
-    _ = try table.upsert(nested.rows, cancellation)
+    let counts = try table.upsert(nested.rows, cancellation)
+    return changes + counts.inserted + counts.updated > 0
   }
 }
 

@@ -34,6 +34,13 @@ struct GoneRows {
     try Search(schema: schema, seen: seen, scope: scope).count(in: connection)
   }
 
+  /// For each position in an index, how many of the keys with it have a row. Reads only.
+  static func presence(
+    of keys: KeyIndex, groups: Int, in schema: TableSchema, _ connection: Connection
+  ) throws -> [Int] {
+    try Search(schema: schema, seen: keys, scope: nil).countByPosition(groups, in: connection)
+  }
+
   /// Deletes the rows and returns their number.
   func delete(in connection: Connection) throws -> Int {
     guard count > 0 else { return 0 }
@@ -63,10 +70,11 @@ private struct Search {
 
     init(_ keys: KeyIndex, _ types: [ColumnType]) { (self.keys, self.types) = (keys, types) }
 
-    func contains(_ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>) -> Bool {
+    /// The position of a key in the index; nil for one that is not there.
+    func position(_ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>) -> Int? {
       bytes.removeAll()
       for index in 0..<Int(count) { append(values[index], types[index]) }
-      return bytes.withBytes { keys.contains($0) }
+      return bytes.withBytes { keys.ordinal(of: $0) }
     }
 
     private func append(_ value: OpaquePointer?, _ type: ColumnType) {
@@ -120,7 +128,10 @@ private struct Search {
           : { context, count, values in
             guard let values, let data = sqlite3_user_data(context) else { return }
             let lookup = Unmanaged<Lookup>.fromOpaque(data).takeUnretainedValue()
-            sqlite3_result_int(context, lookup.contains(count, values) ? 1 : 0)
+            // Null for a key that is not there.
+            if let position = lookup.position(count, values) {
+              sqlite3_result_int64(context, Int64(position))
+            }
           }, nil, nil, nil)
     }
     let keys = schema.keys
@@ -139,11 +150,25 @@ private struct Search {
   }
 
   var inScope: String {
-    scope.map { "syncd_in_scope(\($0.columns.map(quoted).joined(separator: ", ")))" } ?? "true"
+    scope.map { "syncd_in_scope(\($0.columns.map(quoted).joined(separator: ", "))) IS NOT NULL" } ?? "true"
   }
 
-  var isUnseen: String {
-    "NOT syncd_seen(\(schema.keys.map { quoted($0.name) }.joined(separator: ", ")))"
+  private var position: String {
+    "syncd_seen(\(schema.keys.map { quoted($0.name) }.joined(separator: ", ")))"
+  }
+
+  var isUnseen: String { "\(position) IS NULL" }
+
+  func countByPosition(_ groups: Int, in connection: Connection) throws -> [Int] {
+    try withFunctions(in: connection) { connection in
+      let statement = try connection.prepare("SELECT \(position) FROM main.\(quoted(schema.name))")
+      var counts = [Int](repeating: 0, count: groups)
+      while try connection.step(statement) {
+        let position = statement.isNull(0) ? -1 : Int(statement.integer(0))
+        if counts.indices.contains(position) { counts[position] += 1 }
+      }
+      return counts
+    }
   }
 
   func count(in connection: Connection) throws -> (unseen: Int, rows: Int) {

@@ -15,6 +15,10 @@ enum Journal {
       CREATE TABLE IF NOT EXISTS syncd_state (
         entity TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (entity, name)
       ) STRICT, WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS syncd_pages (
+        entity TEXT NOT NULL, page TEXT NOT NULL, validator TEXT NOT NULL, answer TEXT NOT NULL, keys BLOB NOT NULL,
+        PRIMARY KEY (entity, page)
+      ) STRICT;
       CREATE TABLE IF NOT EXISTS syncd_rejects (
         id INTEGER PRIMARY KEY, run TEXT NOT NULL, entity TEXT NOT NULL, page INTEGER NOT NULL,
         position INTEGER NOT NULL, key TEXT, field TEXT, path TEXT, reason TEXT NOT NULL, record TEXT NOT NULL
@@ -108,6 +112,47 @@ enum Journal {
     var state: [String: String] = [:]
     while try connection.step(statement) { state[statement.text(0)] = statement.text(1) }
     return state
+  }
+
+  static func pages(of entity: String, in connection: Connection) throws -> [KeptPage] {
+    guard try connection.hasTable("syncd_pages") else { return [] }
+    let statement = try connection.prepare(
+      "SELECT page, validator, answer, keys FROM syncd_pages WHERE entity = ?1 ORDER BY rowid")
+    try statement.bind([.text(entity)])
+    var pages: [KeptPage] = []
+    while try connection.step(statement) {
+      pages.append(
+        KeptPage(
+          page: statement.text(0), validator: statement.text(1), answer: statement.text(2),
+          keys: statement.blob(3)))
+    }
+    return pages
+  }
+
+  /// Keeps what a run proved of an entity's pages, and nothing of pages that it did not see; nil keeps nothing.
+  static func set(_ pages: ProvenPages?, of entity: String, in connection: Connection) throws {
+    let known = try connection.prepare("SELECT page FROM syncd_pages WHERE entity = ?1")
+    try known.bind([.text(entity)])
+    var gone: [String] = []
+    while try connection.step(known) {
+      if pages?.unchanged.contains(known.text(0)) != true { gone.append(known.text(0)) }
+    }
+    for page in gone {
+      try connection.run(
+        "DELETE FROM syncd_pages WHERE entity = ?1 AND page = ?2", [.text(entity), .text(page)])
+    }
+    for page in pages?.fresh ?? [] {
+      try connection.run(
+        "INSERT INTO syncd_pages (entity, page, validator, answer, keys) VALUES (?1, ?2, ?3, ?4, ?5)",
+        [.text(entity), .text(page.page), .text(page.validator), .text(page.answer), .blob(page.keys)])
+    }
+  }
+
+  /// Forgets what other entities keep of their pages if they have rows in a table: it was changed.
+  static func forgetPages(on table: String, besides entity: String, in connection: Connection) throws {
+    try connection.run(
+      "DELETE FROM syncd_pages WHERE entity <> ?1 AND entity IN (SELECT entity FROM syncd_state WHERE name = 'tables' AND instr(value, ?2) > 0)",
+      [.text(entity), .text(quoted(table.asciiLowercased))])
   }
 
   static func set(_ state: [String: String], of entity: String, in connection: Connection) throws {

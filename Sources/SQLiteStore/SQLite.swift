@@ -140,6 +140,17 @@ public final class SQLite: Store {
     }
   }
 
+  public func pages(of entity: String) async throws -> [KeptPage] {
+    try await perform { connection, _ in try Journal.pages(of: entity, in: connection) }
+  }
+
+  public func presence(of keys: KeyIndex, groups: Int, in schema: TableSchema) async throws -> [Int] {
+    try await perform { connection, _ in
+      guard try connection.hasTable(schema.name) else { return Array(repeating: 0, count: groups) }
+      return try GoneRows.presence(of: keys, groups: groups, in: schema, connection)
+    }
+  }
+
   public func record(_ run: RunRecord) async throws {
     try await perform { connection, _ in
       try connection.transaction { connection in

@@ -60,7 +60,7 @@ enum CommandName: String, CaseIterable {
 
   var options: [CommandOption] {
     switch self {
-    case .once: [.config, .store, .wait, .logFormat, .trace, .quiet, .help]
+    case .once: [.config, .store, .full, .wait, .logFormat, .trace, .quiet, .help]
     case .watch: [.config, .store, .interval, .wait, .logFormat, .trace, .quiet, .help]
     case .explain: [.config, .store, .help]
     case .get: [.config, .store, .limit, .help]
@@ -80,6 +80,7 @@ enum CommandOption: String, CaseIterable {
   case wait = "--wait"
   case logFormat = "--log-format"
   case quiet = "--quiet"
+  case full = "--full"
   case trace = "--trace"
   case limit = "--limit"
   case dropColumns = "--drop-columns"
@@ -94,7 +95,7 @@ enum CommandOption: String, CaseIterable {
     case .interval, .wait: "DURATION"
     case .logFormat: "text|json"
     case .limit: "NUMBER"
-    case .quiet, .trace, .dropColumns, .help, .version: nil
+    case .quiet, .full, .trace, .dropColumns, .help, .version: nil
     }
   }
 
@@ -105,6 +106,7 @@ enum CommandOption: String, CaseIterable {
     case .interval: "time from one run's start to the next one's, such as 30s, 5m or 1h (default: 5m)"
     case .wait: "how long to wait for another run of the same entity (default: 60s)"
     case .logFormat: "one line for people, or one JSON object, for each run"
+    case .full: "ask for every page in full, also where it has not changed"
     case .quiet: "no progress, and a line only for what went wrong"
     case .trace: "a line for each page on standard error: request, answer, what follows"
     case .limit: "how many records (default: 10)"

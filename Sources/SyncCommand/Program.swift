@@ -34,7 +34,9 @@ struct Program: Sendable {
     store = try Self.open(configuration.store, stores)
     engine = Engine(
       store: store,
-      options: Engine.Options(urls: configuration.urls, rates: configuration.rates, wait: configuration.wait))
+      options: Engine.Options(
+        urls: configuration.urls, rates: configuration.rates, wait: configuration.wait,
+        asksInFull: invocation[.full] != nil))
     self.console = console
     dropsColumns = invocation[.dropColumns] != nil
     traces = invocation[.trace] != nil

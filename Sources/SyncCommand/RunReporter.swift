@@ -53,7 +53,7 @@ final class RunReporter: Sendable {
     let record = report.record
     switch format {
     case .json:
-      console.write(json(record, report.assets, kind: nil, seconds: seconds(report.duration)))
+      console.write(json(report))
     case .text:
       if collectsTable {
         rows.withLock {
@@ -64,7 +64,7 @@ final class RunReporter: Sendable {
           ])
         }
       } else if !isQuiet {
-        console.write(stamp() + line(record, report.duration, report.assets))
+        console.write(stamp() + line(report))
       } else if let assets = report.assets, assets.failed > 0 {
         console.complain("\(stamp())\(record.entity): \(note(assets))")
       }
@@ -81,7 +81,8 @@ final class RunReporter: Sendable {
       }
     switch format {
     case .json:
-      console.write(json(nil, nil, kind: (status, error), seconds: nil))
+      console.write(
+        jsonLine(Line(time: Self.now(), entity: error.entity, outcome: status, message: error.message)))
     case .text:
       let advice = error.kind == .busy ? " (--wait says how long to wait)" : ""
       console.complain(stamp() + error.description + advice)
@@ -102,11 +103,14 @@ final class RunReporter: Sendable {
         numbers: [1, 2, 3, 4, 5, 6]))
   }
 
-  private func line(_ record: RunRecord, _ duration: Duration, _ assets: AssetReport?) -> String {
+  private func line(_ report: SyncReport) -> String {
+    let record = report.record
     var text =
       "\(record.entity): \(record.records) records, \(record.inserted) inserted, \(record.updated) updated, \(record.unchanged) unchanged, \(record.deleted) deleted"
-    text += " (\(record.pages) \(record.pages == 1 ? "page" : "pages"), \(duration.readable))"
-    let note = note(record, assets)
+    text += " (\(record.pages) \(record.pages == 1 ? "page" : "pages")"
+    if report.pagesNotModified > 0 { text += ", \(report.pagesNotModified) not modified" }
+    text += ", \(report.duration.readable))"
+    let note = note(record, report.assets)
     return note.isEmpty ? text : "\(text); \(note)"
   }
 
@@ -145,26 +149,23 @@ final class RunReporter: Sendable {
     var outcome: String
     var run: String?
     var message: String?
-    var pages, records, bytes, inserted, updated, unchanged, deleted, duplicates, skipped: Int?
+    var pages, notModified, records, bytes, inserted, updated, unchanged, deleted, duplicates, skipped: Int?
     var downloads, failedDownloads: Int?
     var downloadFailure: String?
     var seconds: Double?
   }
 
-  private func json(
-    _ record: RunRecord?, _ assets: AssetReport?, kind: (String, SyncError)?, seconds: Double?
-  ) -> String {
+  private func json(_ report: SyncReport) -> String {
+    let record = report.record
     var line = Line(
-      time: Self.now(), entity: record?.entity ?? kind?.1.entity ?? "",
-      outcome: record?.outcome.rawValue ?? kind?.0 ?? "",
-      run: record?.run, message: record?.reason ?? kind?.1.message)
-    if let record {
-      (line.pages, line.records, line.bytes) = (record.pages, record.records, record.bytes)
-      (line.inserted, line.updated, line.unchanged) = (record.inserted, record.updated, record.unchanged)
-      (line.deleted, line.duplicates, line.skipped) = (record.deleted, record.duplicates, record.rejected)
-      line.seconds = seconds
-    }
-    if let assets {
+      time: Self.now(), entity: record.entity, outcome: record.outcome.rawValue, run: record.run,
+      message: record.reason)
+    (line.pages, line.records, line.bytes) = (record.pages, record.records, record.bytes)
+    line.notModified = report.pagesNotModified
+    (line.inserted, line.updated, line.unchanged) = (record.inserted, record.updated, record.unchanged)
+    (line.deleted, line.duplicates, line.skipped) = (record.deleted, record.duplicates, record.rejected)
+    line.seconds = seconds(report.duration)
+    if let assets = report.assets {
       (line.downloads, line.failedDownloads) = (assets.fetched, assets.failed)
       line.downloadFailure = assets.failure
     }

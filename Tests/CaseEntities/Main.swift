@@ -56,6 +56,7 @@ struct Main: SyncCommand {
     "028-br": ContentEncoding.Item<ContentEncoding.Brotli>.self,
     "030": SlowDrip.Item<SlowDrip.Drip>.self, "030-silent": SlowDrip.Item<SlowDrip.Silent>.self,
     "030-halfhead": SlowDrip.Item<SlowDrip.HalfHead>.self, "030-stall": SlowDrip.Item<SlowDrip.Stall>.self,
+    "032": NotModified.Item.self, "032-field": NotModified.WithField.self,
     "033": PartialCrawl.Item.self, "033-max2": PartialCrawl.TwoPages.self,
     "033-skip": PartialCrawl.Skipping.self,
     "034": EmptyList.Item.self, "034-allow-empty": EmptyList.AllowingEmpty.self,

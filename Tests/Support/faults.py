@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """pages.py with faults. Usage: faults.py. Prints "READY <port>" when it listens.
 
-Options of a session besides those of pages.py: prefix: of the texts; gone: ids that are not there;
+Options of a session besides those of pages.py:
 fault {page, kind}: the page (counted from 1 over the different requests of the session) is answered wrongly, as often as
 it is asked for:
   404, 429, 500       that status             reset      no answer, the connection is reset
@@ -19,8 +19,6 @@ import pages
 class Session(pages.Session):
     def __init__(self, options):
         super().__init__(options)
-        gone = options.get("gone", [])
-        self.records = [dict(r, v=options.get("prefix", "v") + str(r["id"])) for r in self.records if r["id"] not in gone]
         self.targets, self.answers_sent = [], []
 
 

@@ -16,8 +16,11 @@ step: seconds from one at to the next, from `since` on; latency in ms; inclusive
 or a list with one for each answer; more: a has-more flag; token: a template with {} for the index, or "number"; jump
 {index: index}: where a page leads instead; emptyLast: a link behind the last page; beyond: a status behind the last page;
 fail {index: status}; ignore: parameters that are passed over; plain: ranges are ignored; rangeTotal false: `/*`; 
-status: that of a range (206), unit: that of Content-Range; shift {number of answers: {delete: [ids], insert: n}}."""
-import json, sys, threading, time
+status: that of a range (206), unit: that of Content-Range; shift {number of answers: {delete: [ids], insert: n}};
+gone: ids that are not there, texts {id: v}; tags: "strong" or "weak" entity tags, or "date" for Last-Modified (`changed`),
+by which an answer that is still the same is given as 304, "bare": without its other header fields; nested: records have
+an author {id, name}, one of three (authors {id: name}), and parts (parts {record's id: [ids]}) of the form {id}."""
+import hashlib, json, sys, threading, time
 from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -30,12 +33,18 @@ class Session:
         self.o = options
         self.log, self.under_way, self.peak, self.answers = [], 0, 0, 0
         self.since = datetime.fromisoformat(options.get("since", "2026-01-01T00:00:00+00:00"))
-        self.records = [self.record(i) for i in range(1, options.get("n", 0) + 1)]
+        ids = (i for i in range(1, options.get("n", 0) + 1) if i not in options.get("gone", []))
+        self.records = [self.record(i) for i in ids]
 
     def record(self, i):
         n = (i - 1) // self.o.get("ties", 1) + 1
         at = self.since + timedelta(seconds=n * self.o.get("step", 1))
-        return {"id": i, "v": "v%d" % i, "at": at.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z"), "n": n}
+        v = self.o.get("texts", {}).get(str(i), self.o.get("prefix", "v") + str(i))
+        record = {"id": i, "v": v, "at": at.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z"), "n": n}
+        if self.o.get("nested"):
+            record["author"] = {"id": i % 3, "name": self.o.get("authors", {}).get(str(i % 3), "a")}
+            record["parts"] = [{"id": part} for part in self.o.get("parts", {}).get(str(i), [])]
+        return record
 
     def shift(self):
         self.answers += 1
@@ -129,13 +138,31 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *a):
         pass
 
+    def validated(self, status, headers, body):
+        """The answer with a validator, or a 304 where the client has it already."""
+        session = SESSIONS.get(self.path.split("/")[1])
+        kind = session and session.o.get("tags")
+        if not kind or self.command != "GET" or status not in (200, 206) or self.path.endswith("/_log"):
+            return status, headers, body
+        if kind == "date":
+            name, ask, tag = "Last-Modified", "If-Modified-Since", session.o["changed"]
+        else:
+            name, ask = "ETag", "If-None-Match"
+            tag = '"%s"' % hashlib.sha1(json.dumps([headers, body]).encode()).hexdigest()[:12]
+            tag = tag if kind == "strong" else "W/" + tag
+        asked = self.headers.get(ask)
+        if asked == tag:
+            return 304, {} if session.o.get("bare") else {**headers, name: tag}, None
+        return status, {**headers, name: tag}, body
+
     def send(self, status, headers, body):
-        body = b"" if status == 204 else json.dumps(body).encode()
+        status, headers, body = self.validated(status, headers, body)
+        body = b"" if status in (204, 304) else json.dumps(body).encode()
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
         self.send_header("Content-Type", "application/json")
-        if status != 204:
+        if status not in (204, 304):
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -173,6 +200,8 @@ class Handler(BaseHTTPRequestHandler):
             p.pop(ignored, None)
         line = self.command + " " + self.path[1 + len(name) :]
         line += "".join(" " + x for x in [field and "Range: " + field, after and "X-After: " + after, text] if x)
+        if "If-None-Match" in self.headers or "If-Modified-Since" in self.headers:
+            line += " if changed"
         with LOCK:
             session.log.append(line)
             session.under_way += 1

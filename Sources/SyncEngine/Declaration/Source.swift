@@ -21,6 +21,8 @@ public struct Source: Sendable {
   public var filter: RecordFilter?
   public var prepare: Preparation?
   public var badRecords: BadRecords
+  /// Whether pages are asked for on the condition that they have changed, where the server gives validators.
+  public var isConditional: Bool
 
   /// - Parameters:
   ///   - path: appended to the API's URL. `{parent.column}` is filled from the parents' rows, percent-encoded.
@@ -36,16 +38,19 @@ public struct Source: Sendable {
   ///   - filter: the records that are this entity's; the others are passed over.
   ///   - prepare: makes a record of each record before it is mapped, for what no field can say.
   ///   - badRecords: what a record that does not fit does to the run.
+  ///   - conditional: whether pages are asked for with `If-None-Match` or `If-Modified-Since` where the last proven run
+  ///     had an ETag or Last-Modified; status 304 then proves the page's rows again. False for a server whose validators
+  ///     stay the same although its answers change.
   public init(
     _ api: API, _ path: String, query: Query = [:], body: RequestBody? = nil, headers: [String: String] = [:],
     rows: Rows = .list(.root), format: BodyFormat = .json, errors: [JSONPath] = [],
     paging: Paging, maxPages: Int = 10_000, parents: Parents? = nil, where filter: RecordFilter? = nil,
-    prepare: Preparation? = nil, badRecords: BadRecords = .fail
+    prepare: Preparation? = nil, badRecords: BadRecords = .fail, conditional: Bool = true
   ) {
     (self.api, self.path, self.query, self.headers, self.rows) = (api, path, query, headers, rows)
     (self.paging, self.maxPages, self.parents, self.badRecords) = (paging, maxPages, parents, badRecords)
     (self.body, self.filter, self.prepare) = (body, filter, prepare)
-    (self.format, self.errors) = (format, errors)
+    (self.format, self.errors, isConditional) = (format, errors, conditional)
   }
 }
 

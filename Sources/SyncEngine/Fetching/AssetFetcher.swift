@@ -110,10 +110,7 @@ struct AssetFetcher: Sendable {
         var request = HTTPRequest(url: url)
         // A source may name any address: only the API's own host may lie in a private network.
         request.connectsToPublicOnly = url.origin.host != home.host
-        if let known {
-          let isTag = known.hasPrefix("\"") || known.hasPrefix("W/")
-          request.headers[isTag ? "If-None-Match" : "If-Modified-Since"] = known
-        }
+        if let known { HTTPValidator(known).condition(&request) }
         var client = client
         // The API's limits are for its own servers.
         if url.origin != home { client.limiter = nil }
@@ -128,8 +125,7 @@ struct AssetFetcher: Sendable {
         }
         if response.status == 304, known != nil { return .unchanged }
         guard response.status == 200 else { return .failed("HTTP \(response.status)") }
-        return .fetched(
-          response.body, validator: response.headers["ETag"] ?? response.headers["Last-Modified"])
+        return .fetched(response.body, validator: HTTPValidator(of: response.headers)?.text)
       }
       return .failed("more than \(client.maxRedirects) redirects")
     } catch is CancellationError {

@@ -10,6 +10,11 @@ struct RequestIdentity: Hashable {
     (url, body) = (request.url.string, request.body)
     headers = request.headers.fields.map { "\($0.name): \($0.value)" }
   }
+
+  /// All of it, for a hash.
+  var text: String {
+    ([url] + headers + [body.map { String(decoding: $0, as: UTF8.self) } ?? ""]).joined(separator: "\n")
+  }
 }
 
 /// The requests of a walk that are under way, in the order in which their answers will be wanted.

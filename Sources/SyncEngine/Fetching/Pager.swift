@@ -170,22 +170,25 @@ public struct Paging: Sendable {
   var fault: String?
   /// Distinguishes declarations for the fingerprint of a scope.
   let description: String
+  /// What decisions are made of.
+  let reads: PageOutline.Detail
 
   init(
     makePager: @escaping @Sendable (PagingContext) -> any Pager, paths: [JSONPath], fault: String? = nil,
-    description: String
+    description: String, reads: PageOutline.Detail = .envelope
   ) {
     (self.makePager, self.paths, self.fault, self.description) = (makePager, paths, fault, description)
+    self.reads = reads
   }
 
-  /// A paging of one's own.
+  /// A paging of one's own. Its pages are always asked for in full, since it may read all of them.
   ///
   /// - Parameters:
   ///   - name: changes with what the pager asks for, so that a run over other records than the last one's does not
   ///     delete those.
   ///   - pager: makes a fresh pager for each walk.
   public init(_ name: String, pager: @escaping @Sendable (PagingContext) -> any Pager) {
-    self.init(makePager: pager, paths: [], description: "own \(name)")
+    self.init(makePager: pager, paths: [], description: "own \(name)", reads: .whole)
   }
 }
 

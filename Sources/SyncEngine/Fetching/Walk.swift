@@ -14,6 +14,10 @@ struct Walk: Sendable {
   /// Positions of rows whose key came again later.
   var superseded: Set<Int> = []
   var absentColumns: [String] = []
+  /// Pages that were the same as at an earlier run.
+  var notModified = 0
+  /// What the next run may know of the pages, by their names.
+  var states: [String: PageState] = [:]
 }
 
 /// How far a run is, for those who watch it.
@@ -72,18 +76,21 @@ struct Walker: Sendable {
   let authorizer: Authorizer
   let redactor: Redactor
   let context: PagingContext
+  /// Pages that may be asked for with a condition; nil where nothing is kept of pages.
+  var kept: KeptPages?
   let onProgress: @Sendable (SyncProgress) -> Void
 
   /// Bad records that a failing run names; it counts them all.
   private static let namedBadRecords = 10
 
   /// What is gathered across all parts of a walk.
-  private struct Gathering {
+  struct Gathering {
     var walk = Walk()
     var ledger: WalkLedger
-    var keys: KeyIndex
-    var nextOrdinal: Int
+    var seen: SeenKeys
     let walkNumber: UInt8
+    /// Keys of nested records that came with a page, by table.
+    var nestedKeys: [KeyIndex] = []
     var badCount = 0
     var keyBytes = KeyBytes()
     /// Pages of this part, by hash, that had no new key, and records without one.
@@ -92,17 +99,34 @@ struct Walker: Sendable {
     var passedOver = 0
     /// Why the first parent was passed over.
     var firstPassedOver = ""
+
+    /// Notes the keys of nested records.
+    mutating func note(_ batches: [NestedBatch], _ tables: [DecodingPlan.Nested]) {
+      for (table, nested) in tables.enumerated() {
+        let columns = nested.plan.keyColumns
+        for row in 0..<batches[table].batch.rowCount {
+          keyBytes.set(columns, of: batches[table].batch, row)
+          _ = keyBytes.withBytes { nestedKeys[table].insert($0, ordinal: 0) }
+        }
+      }
+    }
+
+    /// A record came for a key that an earlier position has.
+    mutating func supersede(_ position: Int) {
+      walk.superseded.insert(position)
+      seen.supersede(position)
+    }
   }
 
   /// Walks over the pages for each of the parents (one without columns where the source has none).
   ///
   /// - Parameters:
-  ///   - keys: the keys of earlier walks of the same run; this walk's are added.
-  ///   - ordinals: position of the next row of the run; raised by the rows of this walk.
+  ///   - seen: the keys of earlier walks of the same run; this walk's are added.
   ///   - first: the proof of an earlier walk of this run.
   ///   - extent: where to stop.
+  /// - Throws: ``KeptPagesUnusable`` too.
   func walk(
-    parents: [[StoredValue]], keys: inout KeyIndex, ordinals: inout Int, number: UInt8,
+    parents: [[StoredValue]], seen: inout SeenKeys, number: UInt8,
     confirming first: ProofOfCompleteness? = nil, extent: WalkExtent = .all
   ) async throws -> Walk {
     let mayShift = plan.source.paging.makePager(context).mayShift
@@ -110,7 +134,8 @@ struct Walker: Sendable {
     let reader = BodyReader(
       plan.source.format, rows: plan.source.rows, keyMembers: plan.decoding.keyMembers, redactor: redactor)
     var gathering = Gathering(
-      ledger: WalkLedger(mayShift: mayShift), keys: keys, nextOrdinal: ordinals, walkNumber: number)
+      ledger: WalkLedger(mayShift: mayShift), seen: seen, walkNumber: number,
+      nestedKeys: plan.decoding.allNested.map { _ in KeyIndex() })
     let parents = parents.map { row in
       zip(row, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
     }
@@ -118,10 +143,12 @@ struct Walker: Sendable {
     var firstPages = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
     defer { firstPages.cancel() }
     for (position, parent) in parents.enumerated() {
-      let first = firstPages.take(try firstRequest(parent))
+      let first = firstPages.take(conditional(try firstRequest(parent), parent))
       let ahead = extent == .all ? plan.source.api.concurrency - 1 : 0
       firstPages.fetchAhead(
-        try parents.dropFirst(position + 1).prefix(max(0, ahead)).map { try firstRequest($0) })
+        try parents.dropFirst(position + 1).prefix(max(0, ahead)).map {
+          conditional(try firstRequest($0), $0)
+        })
       try await walkPages(of: parent, first, decoder, reader, &gathering, extent)
       if case .records(let limit) = extent, gathering.walk.records >= limit { break }
     }
@@ -135,8 +162,8 @@ struct Walker: Sendable {
     }
     var walk = gathering.walk
     walk.outcome = gathering.ledger.outcome(confirming: first)
-    if walk.records > 0 { walk.absentColumns = decoder.absentColumns }
-    (keys, ordinals) = (gathering.keys, gathering.nextOrdinal)
+    if walk.records > 0, walk.notModified == 0 { walk.absentColumns = decoder.absentColumns }
+    seen = gathering.seen
     return walk
   }
 
@@ -194,7 +221,10 @@ struct Walker: Sendable {
       gathering.walk.bytes += response.bytesReceived
 
       var page = Page(number: partPages, status: response.status, headers: response.headers)
-      let isPage = pager.isPage(status: response.status)
+      let known = response.status == 304 ? kept?[sent, parent] : nil
+      let outline = try known.map { try $0.outline(unchangedBy: response) }
+      if let outline { (page.status, page.headers) = (outline.status, outline.headers) }
+      let isPage = pager.isPage(status: page.status)
       if !isPage, partPages == 1, plan.source.parents?.skippedStatuses.contains(response.status) == true {
         if gathering.passedOver == 0 { gathering.firstPassedOver = "\(statusText(response)) (\(sent.url))" }
         gathering.passedOver += 1
@@ -216,21 +246,22 @@ struct Walker: Sendable {
         guard case .next(let next) = decided else { return }
         request = try self.request(next, parent: parent, home: home, current: current, page: number)
         try check(request, current, page: number, partPages: partPages, mayRepeat: !isPage, &asked)
-        pending = queue.take(request)
+        pending = queue.take(conditional(request, parent))
         // Where it is known which pages follow, some are asked for at once.
         let room = min(plan.source.api.concurrency, plan.source.maxPages - partPages) - 1
         queue.fetchAhead(
           try pager.upcoming(max(0, room)).map {
-            try self.request($0, parent: parent, home: home, current: current, page: number)
+            conditional(
+              try self.request($0, parent: parent, home: home, current: current, page: number), parent)
           })
       }
 
       if isPage {
         let document: JSONDocument
-        do { document = try reader.document(of: response) } catch {
+        do { document = try outline?.body ?? reader.document(of: response) } catch {
           throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
         }
-        if let doubt = reader.doubt(about: response) { gathering.ledger.doubt(doubt) }
+        if outline == nil, let doubt = reader.doubt(about: response) { gathering.ledger.doubt(doubt) }
         page.root = document.root
         let list: RecordList
         do { list = try RecordList(in: document.root, rows: plan.source.rows, errors: errors) } catch {
@@ -242,11 +273,20 @@ struct Walker: Sendable {
         (page.firstRecord, page.lastRecord) = list.ends
         // The next page is on its way while this one is decoded.
         if !pager.needsRecords && extent == .all { try decide() }
-        if let records = list.value {
-          let (count, new) = decode(
-            records, page: number, parent: parent, repeatsBoundary: repeatsBoundary, decoder, &gathering
-          )
-          (page.recordCount, page.newKeyCount) = (count, new)
+        if let known, let outline {
+          page.newKeyCount = try replay(known, outline, repeatsBoundary: repeatsBoundary, &gathering)
+          page.recordCount = outline.elements
+        } else {
+          let before = gathering.walk.records
+          var rows: PageRows?
+          if let records = list.value {
+            (page.recordCount, page.newKeyCount, rows) = decode(
+              records, page: number, parent: parent, repeatsBoundary: repeatsBoundary, decoder, &gathering)
+          }
+          if let name = kept?.name(sent, parent) {
+            gathering.walk.states[name] = .fresh(
+              keep(page, rows, records: gathering.walk.records - before, response, as: name))
+          }
         }
       }
       let isFull = if case .records(let limit) = extent { gathering.walk.records >= limit } else { false }
@@ -363,7 +403,7 @@ struct Walker: Sendable {
   private func decode(
     _ records: JSONValue, page: Int, parent: [StoredValue], repeatsBoundary: Bool, _ decoder: RecordDecoder,
     _ gathering: inout Gathering
-  ) -> (records: Int, newKeys: Int) {
+  ) -> (count: Int, newKeys: Int, rows: PageRows) {
     var bad: [BadRecord] = []
     let rows = decoder.decode(
       records, of: plan.recordSource, page: page,
@@ -374,8 +414,8 @@ struct Walker: Sendable {
     gathering.badCount += bad.count
     gathering.walk.rejects += bad.prefix(max(0, keptBad - gathering.walk.rejects.count))
 
-    batch.firstOrdinal = gathering.nextOrdinal
-    gathering.nextOrdinal += batch.rowCount
+    batch.firstOrdinal = gathering.seen.nextOrdinal
+    gathering.seen.nextOrdinal += batch.rowCount
     let keyColumns = plan.decoding.keyColumns
     var newKeys = 0
     var isAtBoundary = repeatsBoundary
@@ -383,7 +423,7 @@ struct Walker: Sendable {
       gathering.keyBytes.set(keyColumns, of: batch, row)
       let ordinal = batch.firstOrdinal + row
       let insertion = gathering.keyBytes.withBytes {
-        gathering.keys.insert($0, ordinal: ordinal, walk: gathering.walkNumber, part: gathering.part)
+        gathering.seen.index.insert($0, ordinal: ordinal, walk: gathering.walkNumber, part: gathering.part)
       }
       switch insertion {
       case .new:
@@ -391,14 +431,14 @@ struct Walker: Sendable {
         isAtBoundary = false
       case .duplicate(let earlier):
         if !isAtBoundary { gathering.walk.duplicates += 1 }
-        gathering.walk.superseded.insert(earlier)
+        gathering.supersede(earlier)
       case .duplicateOfOtherPart(let earlier):
         newKeys += 1
         gathering.walk.duplicates += 1
-        gathering.walk.superseded.insert(earlier)
+        gathering.supersede(earlier)
       case .seenBefore(let earlier):
         newKeys += 1
-        gathering.walk.superseded.insert(earlier)
+        gathering.supersede(earlier)
       }
     }
     // An element behind which a wildcard finds several records, or none, is one of the page nevertheless.
@@ -409,8 +449,9 @@ struct Walker: Sendable {
       newKeys = count - batch.rowCount
     }
     gathering.walk.records += rows.recordCount
+    if kept?.pages.isEmpty == false { gathering.note(rows.nested, plan.decoding.allNested) }
     if batch.rowCount > 0 || !rows.nested.isEmpty { gathering.walk.rows.append(rows) }
-    return (count, newKeys)
+    return (count, newKeys, rows)
   }
 
   /// Fails the run, or lets it go on with its bad records quarantined.

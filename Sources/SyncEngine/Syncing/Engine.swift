@@ -17,10 +17,14 @@ public final class Engine: Sendable {
     public var rates: [String: API.Rate]
     /// How long a run waits for another one that holds its table.
     public var wait: Duration
+    /// Whether all pages are asked for in full, whatever is known of them.
+    public var asksInFull: Bool
 
-    public init(urls: [String: String] = [:], rates: [String: API.Rate] = [:], wait: Duration = .seconds(60))
-    {
-      (self.urls, self.rates, self.wait) = (urls, rates, wait)
+    public init(
+      urls: [String: String] = [:], rates: [String: API.Rate] = [:], wait: Duration = .seconds(60),
+      asksInFull: Bool = false
+    ) {
+      (self.urls, self.rates, self.wait, self.asksInFull) = (urls, rates, wait, asksInFull)
     }
   }
 
@@ -176,10 +180,10 @@ public final class Engine: Sendable {
     let leases = try await lease(plan)
     defer { for lease in leases { lease.end() } }
     do {
-      let (record, absent) = try await perform(prepared, &run, onProgress)
-      let assets = await fetchAssets(prepared)
-      return SyncReport(
-        record: record, duration: clock.duration(to: .now), absentColumns: absent, assets: assets)
+      var report = try await perform(prepared, &run, onProgress)
+      report.assets = await fetchAssets(prepared)
+      report.duration = clock.duration(to: .now)
+      return report
     } catch let error where error is CancellationError || Task.isCancelled {
       throw CancellationError()
     } catch {
@@ -200,46 +204,61 @@ public final class Engine: Sendable {
   /// One run under its lease.
   private func perform(
     _ prepared: Prepared, _ run: inout RunRecord, _ onProgress: @escaping @Sendable (SyncProgress) -> Void
-  ) async throws -> (RunRecord, absentColumns: [String]) {
+  ) async throws -> SyncReport {
     let plan = prepared.plan
     for schema in plan.tables { try await store.check(schema) }
-    let scope = Digest.hmacSHA256(
-      plan.scope(principal: prepared.authorizer.principal), key: try await store.installationKey())
-    let scopeBefore = try await store.state(of: plan.name)["scope"]
+    let hashKey = try await store.installationKey()
+    let principal = prepared.authorizer.principal
+    let scope = Digest.hmacSHA256(plan.scope(principal: principal), key: hashKey)
+    let pageScope = Digest.hmacSHA256(plan.pageScope(principal: principal), key: hashKey)
+    let state = try await store.state(of: plan.name)
     let parents = try readParents(plan)
 
-    let walker = walker(prepared, onProgress)
-    var keys = KeyIndex()
-    var ordinals = 0
-    var walk = try await walker.walk(parents: parents, keys: &keys, ordinals: &ordinals, number: 1)
+    var walker = walker(prepared, onProgress)
+    if plan.isConditional {
+      walker.kept = KeptPages(hashKey: hashKey)
+      if !options.asksInFull, state["pages"] == pageScope {
+        walker.kept = try await KeptPages(
+          store.pages(of: plan.name), hashKey: hashKey, tables: plan.tables, in: store)
+      }
+    }
+    var seen = SeenKeys()
+    var walk = try await walker.walkUsingKept(parents: parents, seen: &seen, number: 1)
     run.add(walk)
 
     var doubts = walk.outcome.doubts
-    if let scopeBefore, scopeBefore != scope {
+    if let scopeBefore = state["scope"], scopeBefore != scope {
       doubts.append(Doubt("the declaration asks for other records than at the last run"))
     }
     var deletion: ArmedDeletion?
-    if case .missing(let bound) = plan.deletion, doubts.isEmpty, case .proven(let proof) = walk.outcome {
+    var proof: ProofOfCompleteness?
+    if doubts.isEmpty, case .proven(let first) = walk.outcome { proof = first }
+    if case .missing(let bound) = plan.deletion, let first = proof {
       func arm(_ proof: ProofOfCompleteness) -> ArmedDeletion? {
         ArmedDeletion(
-          proof: proof, seen: keys, scope: deletionScope(plan, parents), bound: bound,
-          isAnswerEmpty: keys.count == 0)
+          proof: proof, seen: seen.index, scope: deletionScope(plan, parents), bound: bound,
+          isAnswerEmpty: seen.index.count == 0)
       }
-      deletion = arm(proof)
+      deletion = arm(first)
       // Pages that shift may have hidden a row that is there. Only where one walk found something to delete does a
       // second one have to agree.
       if deletion == nil,
-        try await store.countUnseen(keys, scope: deletionScope(plan, parents), in: plan.schema).unseen > 0
+        try await store.countUnseen(seen.index, scope: deletionScope(plan, parents), in: plan.schema).unseen
+          > 0
       {
-        let second = try await walker.walk(
-          parents: parents, keys: &keys, ordinals: &ordinals, number: 2, confirming: proof)
+        let second = try await walker.walkUsingKept(
+          parents: parents, seen: &seen, number: 2, confirming: first)
         run.add(second)
         walk.rows += second.rows
         walk.superseded.formUnion(second.superseded)
         walk.rejects += second.rejects
+        walk.notModified += second.notModified
+        walk.states.merge(second.states) { $1 }
         switch second.outcome {
-        case .proven(let confirmed): deletion = arm(confirmed)
-        case .unproven(let reasons): doubts += reasons
+        case .proven(let confirmed): (proof, deletion) = (confirmed, arm(confirmed))
+        case .unproven(let reasons):
+          doubts += reasons
+          proof = nil
         }
       }
     }
@@ -249,6 +268,7 @@ public final class Engine: Sendable {
     if !doubts.isEmpty {
       run.reason = redactor.redact(doubts.map(\.description).joined(separator: "; "))
     }
+    run.unchanged = seen.keptRows
     let nested = NestedGathering(plan.decoding).rows(
       of: walk.rows, superseded: walk.superseded, keys: plan.decoding.keyColumns)
     let record = try await store.commit(
@@ -256,8 +276,10 @@ public final class Engine: Sendable {
         rows: TableRows(
           schema: plan.schema, batches: walk.rows.map(\.batch), superseded: walk.superseded),
         nested: nested, referenced: plan.referenced, deletion: deletion, rejects: walk.rejects, run: run,
-        state: ["scope": scope]))
-    return (record, walk.absentColumns)
+        state: ["scope": scope, "pages": pageScope],
+        pages: walker.kept == nil ? nil : proof.map { ProvenPages(walk.states, proof: $0) }))
+    return SyncReport(
+      record: record, duration: .zero, absentColumns: walk.absentColumns, pagesNotModified: walk.notModified)
   }
 
   /// Downloads what the committed rows' addresses lead to; nil where nothing is declared. The rows stay whatever
@@ -342,10 +364,9 @@ public final class Engine: Sendable {
       for schema in plan.tables { try await store.check(schema) }
       let parents = try readParents(plan)
       guard let parent = parents.first else { return (0, []) }
-      var keys = KeyIndex()
-      var ordinals = 0
+      var seen = SeenKeys()
       let walk = try await walker(prepared, { _ in }).walk(
-        parents: [parent], keys: &keys, ordinals: &ordinals, number: 1, extent: .records(0))
+        parents: [parent], seen: &seen, number: 1, extent: .records(0))
       return (walk.records, walk.absentColumns)
     } catch let error as CancellationError {
       throw error
@@ -390,10 +411,9 @@ public final class Engine: Sendable {
   ) async throws -> Walk {
     let prepared = try prepared(entity)
     do {
-      var keys = KeyIndex()
-      var ordinals = 0
+      var seen = SeenKeys()
       return try await walker(prepared, onProgress).walk(
-        parents: try readParents(prepared.plan), keys: &keys, ordinals: &ordinals, number: 1, extent: extent)
+        parents: try readParents(prepared.plan), seen: &seen, number: 1, extent: extent)
     } catch let error as CancellationError {
       throw error
     } catch {

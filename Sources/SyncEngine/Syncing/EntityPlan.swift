@@ -86,6 +86,22 @@ struct EntityPlan: Sendable {
     return paths.count == 1 && source.prepare == nil ? paths[0] : nil
   }
 
+  /// Whether pages may be asked for with a condition: an answer to a POST has no validator that means anything.
+  var isConditional: Bool { source.isConditional && source.body == nil && source.paging.reads != .whole }
+
+  /// Everything that decides what becomes of a page: rows that were made of it in another way are not what would be
+  /// made of it now.
+  func pageScope(principal: String) -> String {
+    func text(_ plan: DecodingPlan, _ schema: TableSchema) -> String {
+      let columns = zip(plan.columns, schema.synced).map { column, stored in
+        "\(stored.name) \(stored.type) \(stored.isNullable) \(stored.defaultValue.map { "\($0)" } ?? "") \(column.path) \(column.options.rawValue)"
+      }
+      let nested = plan.nested.map { "\($0.rows.path) \($0.isOwned) \(text($0.plan, $0.schema))" }
+      return "\(schema.name)(\((columns + nested).joined(separator: ", ")))"
+    }
+    return [scope(principal: principal), text(decoding, schema), ProgramIdentity.text].joined(separator: "\n")
+  }
+
   /// Everything that decides which records the source returns: rows that one scope has seen are no business of
   /// another one's deletions.
   func scope(principal: String) -> String {

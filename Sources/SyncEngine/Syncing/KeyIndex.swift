@@ -61,14 +61,17 @@ public struct KeyIndex: Sendable {
     return .new
   }
 
-  package func contains(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
+  package func contains(_ key: UnsafeBufferPointer<UInt8>) -> Bool { ordinal(of: key) != nil }
+
+  /// The position that a key was given last; nil for one that is not there.
+  package func ordinal(of key: UnsafeBufferPointer<UInt8>) -> Int? {
     let hash = hash(key)
     var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
     while table[slot] != 0 {
-      if matches(Int(table[slot]) - 1, hash, key) { return true }
+      if matches(Int(table[slot]) - 1, hash, key) { return Int(entries[Int(table[slot]) - 1].ordinal) }
       slot = (slot + 1) & (table.count - 1)
     }
-    return false
+    return nil
   }
 
   private func end(_ position: Int) -> Int {

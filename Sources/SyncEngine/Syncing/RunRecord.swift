@@ -44,6 +44,8 @@ public struct SyncReport: Sendable, Hashable {
   public var absentColumns: [String]
   /// What became of the downloads; nil where none is declared.
   public var assets: AssetReport?
+  /// Pages that the server said are as they were (status 304).
+  public var pagesNotModified = 0
 
   public var entity: String { record.entity }
   public var inserted: Int { record.inserted }

@@ -42,10 +42,19 @@ public protocol Store: Sendable {
     _ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema
   ) async throws -> (unseen: Int, rows: Int)
 
+  /// What the last proven run kept of an entity's pages.
+  func pages(of entity: String) async throws -> [KeptPage]
+
+  /// For each group of keys, those with one position in the index, how many of them have a row. Reads only.
+  ///
+  /// - Parameter groups: the positions are less than this.
+  func presence(of keys: KeyIndex, groups: Int, in schema: TableSchema) async throws -> [Int]
+
   /// Writes all of it in one transaction, or nothing.
   ///
   /// Creates the table if it is absent, upserts the rows that differ, deletes under the guard, and keeps the run's
-  /// record, with the counts filled in, and the state.
+  /// record, with the counts filled in, the state and the pages. Pages of other entities that have rows in a table
+  /// which this changes are void from then on.
   ///
   /// - Throws: ``StoreError``, ``GuardRefusal``, ``RowConflict``, or `CancellationError`.
   func commit(_ commit: Commit) async throws -> RunRecord
@@ -165,6 +174,8 @@ public struct Commit: Sendable {
   public var run: RunRecord
   /// Values to keep for the entity, by name.
   public var state: [String: String]
+  /// What may be kept of the pages; nil makes void what is kept of them.
+  public var pages: ProvenPages?
 }
 
 // MARK: Typed reads

@@ -40,10 +40,14 @@ struct FaultTests {
 
   private static let rows = "SELECT id, v FROM thing ORDER BY id"
 
-  @Test("the table is as before or has lost nothing, and recovers", arguments: styles.indices)
-  func each(_ index: Int) async throws {
-    let style = Self.styles[index]
-    let session = "\(try Self.server.get().base)/f\(index)"
+  /// - Parameter tags: an option, for answers that may be asked for with a condition.
+  @Test(
+    "the table is as before or has lost nothing, and recovers", arguments: styles.indices,
+    ["", #", "tags": "weak""#])
+  func each(_ index: Int, _ tags: String) async throws {
+    var style = Self.styles[index]
+    style.options += tags
+    let session = "\(try Self.server.get().base)/f\(index)\(tags.count)"
     let source = Source(Self.api, style.path, rows: "data", paging: style.paging, maxPages: 9)
     try await Row.$source.withValue(source) {
       var goals: [String] = []

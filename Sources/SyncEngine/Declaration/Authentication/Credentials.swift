@@ -53,7 +53,8 @@ final class Credentials: Sendable {
       if let keeper = keepers[key] { return keeper }
       var client = client
       client.foreignOrigins = []
-      if url.origin != base.origin { client.limiter = nil }
+      // A request that waits for a token holds one of the API's places already.
+      client.limiter = nil
       client.limits.total = min(client.limits.total, .seconds(30))
       var files = tls
       if url.origin != base.origin { files = tls.map { TLSFiles(authority: $0.authority) } }

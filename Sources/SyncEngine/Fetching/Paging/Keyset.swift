@@ -29,8 +29,8 @@ extension Paging {
       },
       paths: [field] + (more.map { [$0] } ?? []), fault: Counted.fault(size: size),
       description:
-        "keyset \(parameter) \(field) \(more?.description ?? "") \(size ?? 0) \(sizeParameter ?? "") \(place)"
-    )
+        "keyset \(parameter) \(field) \(more?.description ?? "") \(size ?? 0) \(sizeParameter ?? "") \(place)",
+      reads: .ends)
   }
 }
 

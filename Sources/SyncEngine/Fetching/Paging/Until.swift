@@ -1,13 +1,13 @@
 extension Paging {
   /// The same pages, of which one for which the closure returns true is the last: the source says so in a way of its
-  /// own.
+  /// own. They are always asked for in full.
   ///
   /// - Parameter name: changes where the closure changes.
   public func until(_ name: String, _ isLast: @escaping @Sendable (Page) -> Bool) -> Paging {
     let makeInner = makePager
     return Paging(
       makePager: { Until(inner: makeInner($0), isLast: isLast) }, paths: paths, fault: fault,
-      description: "\(description) until \(name)")
+      description: "\(description) until \(name)", reads: .whole)
   }
 }
 

@@ -1,7 +1,5 @@
 import FoundationEssentials
 
-import FoundationEssentials
-
 extension Paging {
   /// Time is asked for in windows: `?from=…&to=…`, each of them paged in its own way, until one reaches past the
   /// present. It is not cut off there: a record that changes during the walk moves into it and is seen.
@@ -35,7 +33,8 @@ extension Paging {
           makeInner: { paging.makePager(context) })
       },
       paths: paging.paths, fault: fault,
-      description: "windows \(from) \(to) \(begin) \(step) \(place) of \(paging.description)")
+      description: "windows \(from) \(to) \(begin) \(step) \(place) of \(paging.description)",
+      reads: paging.reads)
   }
 }
 

@@ -1,0 +1,121 @@
+import HTTP
+import JSON
+
+extension KeptPages {
+  subscript(request: HTTPRequest, parent: [StoredValue]) -> KeptPage? {
+    pages.isEmpty ? nil : pages[name(request, parent)]
+  }
+}
+
+extension KeptPage {
+  /// What the answer was, where status 304 says that it is the same; its header fields may be newer (RFC 9111 §3.2).
+  func outline(unchangedBy response: HTTPResponse) throws(KeptPagesUnusable) -> PageOutline {
+    guard HTTPValidator(validator).agrees(with: response.headers), var outline = PageOutline(parsing: answer)
+    else { throw KeptPagesUnusable() }
+    for name in Set(response.headers.fields.map { $0.name.lowercased() })
+    where !PageOutline.passedOver.contains(name) {
+      outline.headers[name] = response.headers[name]
+    }
+    return outline
+  }
+}
+
+// Pages that are as they were (RFC 9110 §13.1.2): asked for with a condition, answered with 304.
+extension Walker {
+  /// Walks as ``walk(parents:seen:number:confirming:extent:)`` does; where what is kept of pages turns out to be of no
+  /// use, once more without it.
+  mutating func walkUsingKept(
+    parents: [[StoredValue]], seen: inout SeenKeys, number: UInt8,
+    confirming first: ProofOfCompleteness? = nil
+  ) async throws -> Walk {
+    let before = seen
+    do {
+      return try await walk(parents: parents, seen: &seen, number: number, confirming: first)
+    } catch is KeptPagesUnusable {
+      kept = kept?.withoutPages
+      seen = before
+      return try await walk(parents: parents, seen: &seen, number: number, confirming: first)
+    }
+  }
+
+  /// The request, with a condition where it is known what its answer was.
+  func conditional(_ request: HTTPRequest, _ parent: [StoredValue]) -> HTTPRequest {
+    guard let known = kept?[request, parent] else { return request }
+    var request = request
+    HTTPValidator(known.validator).condition(&request)
+    return request
+  }
+
+  /// Notes the keys of a page that is as it was; returns how many of them are new.
+  ///
+  /// - Throws: ``KeptPagesUnusable`` where an earlier page of the run has one of its keys: this page's record would be
+  ///   the one that counts, and it did not come.
+  func replay(
+    _ known: KeptPage, _ outline: PageOutline, repeatsBoundary: Bool, _ gathering: inout Gathering
+  ) throws(KeptPagesUnusable) -> Int {
+    let first = gathering.seen.nextOrdinal
+    var (newKeys, keptRows, keys) = (0, 0, 0)
+    var isAtBoundary = repeatsBoundary
+    var isUsable = true
+    let isRead = PageKeys.forEach(in: known.keys) { table, key in
+      guard table == 0 else {
+        if gathering.nestedKeys[table - 1].contains(key) { isUsable = false }
+        return
+      }
+      keys += 1
+      switch gathering.seen.index.insert(
+        key, ordinal: gathering.seen.nextOrdinal, walk: gathering.walkNumber, part: gathering.part)
+      {
+      case .new:
+        newKeys += 1
+        keptRows += 1
+        isAtBoundary = false
+      case .seenBefore(let earlier):
+        newKeys += 1
+        if !gathering.seen.isKept(earlier) { isUsable = false }
+      case .duplicate(let earlier):
+        if !isAtBoundary || !gathering.seen.isKept(earlier) { isUsable = false }
+      case .duplicateOfOtherPart: isUsable = false
+      }
+      gathering.seen.nextOrdinal += 1
+    }
+    guard isRead && isUsable else { throw KeptPagesUnusable() }
+    gathering.seen.keep(first..<gathering.seen.nextOrdinal, rows: keptRows)
+    gathering.walk.records += outline.records
+    gathering.walk.notModified += 1
+    gathering.walk.states[known.page] = .unchanged
+    // Records that a filter passes over show no key.
+    return newKeys == 0 ? outline.elements - keys : newKeys
+  }
+
+  /// What the next run may know of a page that came in full; nil where the server gave nothing to ask by, or where there
+  /// is a secret in it.
+  func keep(
+    _ page: Page, _ rows: PageRows?, records: Int, _ response: HTTPResponse, as name: String
+  ) -> KeptPage? {
+    guard let validator = HTTPValidator(of: response.headers), let root = page.root,
+      let outline = PageOutline.text(
+        status: page.status, headers: page.headers, elements: page.recordCount, records: records, body: root,
+        rows: plan.source.rows, detail: plan.source.paging.reads)
+    else { return nil }
+    let text = String(decoding: outline, as: UTF8.self)
+    guard redactor.withoutSecrets(outline) == text,
+      redactor.withoutSecrets(validator.text.utf8) == validator.text
+    else { return nil }
+    var keys = PageKeys()
+    var key = KeyBytes()
+    func append(_ batch: RowBatch, _ columns: [Int], table: Int) {
+      for row in 0..<batch.rowCount {
+        key.set(columns, of: batch, row)
+        key.withBytes { keys.append($0, table: table) }
+      }
+    }
+    if let rows {
+      append(rows.batch, plan.decoding.keyColumns, table: 0)
+      for (table, nested) in plan.decoding.allNested.enumerated() {
+        append(rows.nested[table].batch, nested.plan.keyColumns, table: table + 1)
+      }
+    }
+    return KeptPage(page: name, validator: validator.text, answer: text, keys: keys.bytes)
+  }
+}

@@ -1,0 +1,141 @@
+import HTTP
+
+/// A page as a proven run saw it: where the server says that it is the same still, its keys are proven again.
+public struct KeptPage: Sendable, Hashable {
+  /// A keyed hash of the request and of the parent's row.
+  public let page: String
+  /// What the server tells a changed page by: an entity tag or a date.
+  public let validator: String
+  /// What a paging reads of the answer, as JSON.
+  public let answer: String
+  /// The keys of its rows, as ``PageKeys`` writes them.
+  public let keys: [UInt8]
+
+  public init(page: String, validator: String, answer: String, keys: [UInt8]) {
+    (self.page, self.validator, self.answer, self.keys) = (page, validator, answer, keys)
+  }
+}
+
+/// The keys of a page's rows, those of nested records among them, one after the other.
+struct PageKeys {
+  private(set) var bytes: [UInt8] = []
+
+  /// - Parameter table: 0 is the entity's own, then the nested ones, owners before what they own.
+  mutating func append(_ key: UnsafeBufferPointer<UInt8>, table: Int) {
+    number(table)
+    number(key.count)
+    bytes.append(contentsOf: key)
+  }
+
+  /// Seven bits a byte, the lowest first; the top bit says that more follow.
+  private mutating func number(_ value: Int) {
+    var rest = value
+    while rest >= 0x80 {
+      bytes.append(UInt8(rest & 0x7F) | 0x80)
+      rest >>= 7
+    }
+    bytes.append(UInt8(rest))
+  }
+
+  /// Calls `body` with each key; false where the bytes are damaged.
+  static func forEach(
+    in bytes: [UInt8], _ body: (_ table: Int, _ key: UnsafeBufferPointer<UInt8>) -> Void
+  ) -> Bool {
+    bytes.withUnsafeBufferPointer { bytes in
+      var index = 0
+      func number() -> Int? {
+        var (value, shift) = (0, 0)
+        while index < bytes.count, shift < 56 {
+          let byte = bytes[index]
+          index += 1
+          value |= Int(byte & 0x7F) << shift
+          if byte & 0x80 == 0 { return value }
+          shift += 7
+        }
+        return nil
+      }
+      while index < bytes.count {
+        guard let table = number(), let count = number(), count <= bytes.count - index else { return false }
+        body(table, UnsafeBufferPointer(rebasing: bytes[index..<index + count]))
+        index += count
+      }
+      return true
+    }
+  }
+}
+
+/// The pages that a walk may ask for with a condition.
+struct KeptPages: Sendable {
+  /// The key of the hashes that name pages.
+  let hashKey: String
+  private(set) var pages: [String: KeptPage] = [:]
+
+  init(hashKey: String) { self.hashKey = hashKey }
+
+  /// Those of the pages all of whose rows are there still: what a person has deleted comes again.
+  init(_ kept: [KeptPage], hashKey: String, tables: [TableSchema], in store: any Store) async throws {
+    self.hashKey = hashKey
+    var indexes = tables.map { _ in KeyIndex() }
+    // A key may stand on several pages, such as that of an author of many books: the last of them answers for it.
+    var expected = tables.map { _ in [Int](repeating: 0, count: kept.count) }
+    var sound = [Bool](repeating: true, count: kept.count)
+    for (position, page) in kept.enumerated() {
+      let isRead = PageKeys.forEach(in: page.keys) { table, key in
+        guard table < tables.count else {
+          sound[position] = false
+          return
+        }
+        expected[table][position] += 1
+        switch indexes[table].insert(key, ordinal: position) {
+        case .new: break
+        case .duplicate(let earlier), .duplicateOfOtherPart(let earlier), .seenBefore(let earlier):
+          expected[table][earlier] -= 1
+        }
+      }
+      if !isRead { sound[position] = false }
+    }
+    for (table, schema) in tables.enumerated() where indexes[table].count > 0 {
+      let present = try await store.presence(of: indexes[table], groups: kept.count, in: schema)
+      for position in kept.indices where present[position] != expected[table][position] {
+        sound[position] = false
+      }
+    }
+    for (page, isSound) in zip(kept, sound) where isSound { pages[page.page] = page }
+  }
+
+  var withoutPages: KeptPages { KeptPages(hashKey: hashKey) }
+
+  /// The name of a page.
+  func name(_ request: HTTPRequest, _ parent: [StoredValue]) -> String {
+    Digest.hmacSHA256("\(RequestIdentity(request).text)\n\(parent)", key: hashKey)
+  }
+}
+
+/// What was kept of earlier pages does not go together with what came now: every page has to be seen in full.
+struct KeptPagesUnusable: Error {}
+
+/// What became of a page in a run, for the next one.
+enum PageState: Sendable {
+  /// It is what was kept of it.
+  case unchanged
+  /// It came in full; nil where nothing can be kept of it.
+  case fresh(KeptPage?)
+}
+
+/// The pages of a run, which a server may be asked for with a condition from now on. Only a proof makes it.
+public struct ProvenPages: Sendable {
+  package let fresh: [KeptPage]
+  package let unchanged: Set<String>
+
+  init(_ pages: [String: PageState], proof: ProofOfCompleteness) {
+    var fresh: [KeptPage] = []
+    var unchanged: Set<String> = []
+    for (name, state) in pages {
+      switch state {
+      case .unchanged: unchanged.insert(name)
+      case .fresh(let page): if let page { fresh.append(page) }
+      }
+    }
+    (self.fresh, self.unchanged) = (fresh, unchanged)
+  }
+}
