@@ -34,7 +34,8 @@ public struct HTTPClient: Sendable {
   /// - Parameters:
   ///   - request: what to ask, without credentials.
   ///   - home: the origin that credentials belong to; only requests to it are authorised.
-  ///   - authorize: adds the credentials; called anew for each attempt.
+  ///   - authorize: adds the credentials; called anew for each attempt. What it asks for itself must not go through the
+  ///     same limiter, of which this request holds a place.
   ///   - renew: is told of the request that its home answered with 401, and whether new credentials are there; then
   ///     the request is sent once more. Asked at most once.
   /// - Returns: the answer, whatever its status.

@@ -50,7 +50,8 @@ struct CommandTests {
     let json = try call("once", "book", "--config", "c.json", "--log-format", "json")
     #expect(
       json.output.contains(
-        #""deleted":0,"duplicates":0,"entity":"book","inserted":0,"outcome":"proven","pages":1,"records":5"#),
+        #""deleted":0,"duplicates":0,"entity":"book","inserted":0,"notModified":0,"outcome":"proven","pages":1,"records":5"#
+      ),
       "\(json)")
     let status = try call("status", "--config", "c.json")
     expect(

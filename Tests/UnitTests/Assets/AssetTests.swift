@@ -99,7 +99,7 @@ struct TakenColumn: Entity {
   }
 }
 
-@Suite("Downloads of what addresses lead to", .timeLimit(.minutes(2)))
+@Suite("Downloads of what addresses lead to", .timeLimit(.minutes(15)))
 struct AssetTests {
   /// The addresses of rows 1, 2, …; nil is null.
   private func rows(_ addresses: String?...) -> Route {

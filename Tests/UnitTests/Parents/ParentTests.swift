@@ -49,7 +49,7 @@ struct DeletingPrice: Entity {
   static let deletion = Deletion<DeletingPrice>.missing
 }
 
-@Suite("Rows that requests are made for", .timeLimit(.minutes(2)))
+@Suite("Rows that requests are made for", .timeLimit(.minutes(15)))
 struct ParentTests {
   private static func owners(_ rows: String...) -> String {
     "CREATE TABLE owner (id TEXT PRIMARY KEY, status TEXT); INSERT INTO owner VALUES \(rows.joined(separator: ", "));"

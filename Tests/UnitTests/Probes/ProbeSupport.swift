@@ -28,7 +28,7 @@ struct Thing: Entity {
 private enum Servers {
   private struct State {
     var idle: [AnswerServer] = []
-    var places = 3
+    var places = 12
     var waiting: [(id: Int, continuation: CheckedContinuation<Void, Never>)] = []
     var lastID = 0
     /// Servers that were taken or given back so far.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Proxies, IPv6 and connections that are gone.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(15)))
 struct ConnectionTests {
   /// Answers every request, those of a proxy's clients too, and lists them at `/_log`.
   private static let proxy = """

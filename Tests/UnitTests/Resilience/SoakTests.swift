@@ -36,7 +36,7 @@ struct SoakTests {
     s.serve_forever()
     """
 
-  @Test("10,000 pages leave memory and descriptors as they were after 1,000", .timeLimit(.minutes(10)))
+  @Test("10,000 pages leave memory and descriptors as they were after 1,000", .timeLimit(.minutes(15)))
   func flat() async throws {
     let server = try LocalServer("-c", Self.counter)
     let folder = try TemporaryFolder()
