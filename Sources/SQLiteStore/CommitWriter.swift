@@ -1,4 +1,3 @@
-import CSQLite
 import SyncEngine
 
 /// Writes one run in one transaction.
@@ -18,8 +17,10 @@ struct CommitWriter {
       try main.createIfAbsent()
       // All tables before any row: a row may refer to a table that is written later.
       for nested in commit.nested { try TableWriter(nested.rows.schema, in: connection).createIfAbsent() }
-      for nested in commit.nested where nested.replacement != nil {
-        try TableWriter(nested.rows.schema, in: connection).noteStrays()
+      // Writers know the table as it is when they are made. One table may be that of several lists.
+      let nestedTables = try commit.nested.map { try TableWriter($0.rows.schema, in: connection) }
+      for (nested, table) in zip(commit.nested, nestedTables) where nested.replacement != nil {
+        try table.noteStrays()
       }
       var run = commit.run
 
@@ -45,7 +46,8 @@ struct CommitWriter {
       gone?.discard(in: connection)
 
       var changed = counts.inserted + counts.updated + run.deleted > 0 ? [main.schema.name] : []
-      for nested in commit.nested where try write(nested, in: connection) {
+      for (nested, table) in zip(commit.nested, nestedTables)
+      where try write(nested, to: table, in: connection) {
         changed.append(nested.rows.schema.name)
       }
       try Journal.append(commit.rejects, of: run, in: connection)
@@ -66,7 +68,7 @@ struct CommitWriter {
   /// Deletes under the guard, which counts what goes with the rows by cascades and triggers too.
   private func delete(_ gone: GoneRows?, in connection: Connection) throws -> Int {
     guard let gone, let deletion = commit.deletion else { return 0 }
-    let watch = DeletionWatch(in: connection)
+    let watch = RowWatch(in: connection)
     defer { watch.stop(in: connection) }
     let deleted = try gone.delete(in: connection)
     let name = gone.schema.name
@@ -88,10 +90,8 @@ struct CommitWriter {
   }
 
   /// Whether the rows changed the table.
-  private func write(_ nested: NestedRows, in connection: Connection) throws -> Bool {
+  private func write(_ nested: NestedRows, to table: TableWriter, in connection: Connection) throws -> Bool {
     var changes = 0
-    let table = try TableWriter(nested.rows.schema, in: connection)
-    try table.createIfAbsent()
     if let replacement = nested.replacement {
       let gone = try GoneRows(
         of: table.schema, seen: replacement.seen, scope: replacement.scope, in: connection)
@@ -102,23 +102,6 @@ struct CommitWriter {
     let counts = try table.upsert(nested.rows, cancellation)
     return changes + counts.inserted + counts.updated > 0
   }
-}
-
-/// Counts the rows that deletions take away in any table.
-private final class DeletionWatch {
-  private(set) var deleted: [String: Int] = [:]
-
-  init(in connection: Connection) {
-    sqlite3_update_hook(
-      connection.handle,
-      { context, operation, _, table, _ in
-        guard operation == SQLITE_DELETE, let context, let table else { return }
-        Unmanaged<DeletionWatch>.fromOpaque(context).takeUnretainedValue()
-          .deleted[String(cString: table), default: 0] += 1
-      }, Unmanaged.passUnretained(self).toOpaque())
-  }
-
-  func stop(in connection: Connection) { sqlite3_update_hook(connection.handle, nil, nil) }
 }
 
 /// Rows that refer to rows which are not there.
@@ -142,10 +125,9 @@ struct ReferenceViolations {
         var row: String?
         // A table without row numbers does not say which row it is.
         if !keys.isEmpty, !statement.isNull(1) {
-          let key = keys.map { "\(delimited("\($0) ", by: "'")) || \(quoted($0))" }.joined(
-            separator: " || ', ' || ")
           row = try connection.text(
-            "SELECT \(key) FROM \(quoted(table)) WHERE rowid = ?1", .integer(statement.integer(1)))
+            "SELECT \(keyExpression(keys)) FROM \(quoted(table)) WHERE rowid = ?1",
+            .integer(statement.integer(1)))
         }
         named.append(
           "\n  \(table)\(row.map { " \($0)" } ?? ""): there is no row of \(known) that it refers to"

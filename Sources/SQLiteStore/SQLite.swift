@@ -228,6 +228,12 @@ func delimited(_ text: String, by delimiter: Unicode.Scalar) -> String {
   return String(out)
 }
 
+/// The expression of a row's key as a person reads it, `id 5, part 2`; an empty text where there is no key.
+func keyExpression(_ columns: [String]) -> String {
+  let parts = columns.map { "\(delimited("\($0) ", by: "'")) || \(quoted($0))" }
+  return parts.isEmpty ? "''" : parts.joined(separator: " || ', ' || ")
+}
+
 /// Whether the task that waits for a statement has been cancelled.
 final class Cancellation: Sendable {
   private let flag = Atomic<Bool>(false)

@@ -112,11 +112,7 @@ struct TableRebuild {
 
   /// - Throws: `StoreError` naming a row whose value would not survive its new type.
   private func refuseMisfits() throws {
-    let key =
-      difference.actual.isEmpty
-      ? "''"
-      : schema.keys.compactMap { difference.actual[$0.name.asciiLowercased]?.name }
-        .map { "'\($0) ' || \(quoted($0))" }.joined(separator: " || ', ' || ")
+    let key = keyExpression(schema.keys.compactMap { difference.actual[$0.name.asciiLowercased]?.name })
     for column in schema.columns {
       guard let there = difference.actual[column.name.asciiLowercased] else { continue }
       let (old, type) = (quoted(there.name), TableDefinition.type(column.type))
@@ -139,7 +135,7 @@ struct TableRebuild {
         default: survives = "typeof(\(old)) = 'blob'"
         }
         let statement = try connection.prepare(
-          "SELECT count(*), min(\(key.isEmpty ? "''" : key)), quote(\(old)) FROM \(quoted(schema.name)) WHERE \(old) IS NOT NULL AND NOT (\(survives))"
+          "SELECT count(*), min(\(key)), quote(\(old)) FROM \(quoted(schema.name)) WHERE \(old) IS NOT NULL AND NOT (\(survives))"
         )
         if try connection.step(statement), statement.integer(0) > 0 {
           throw StoreError(

@@ -1,4 +1,3 @@
-import CSQLite
 import SyncEngine
 
 /// Writes rows into one table inside a transaction.
@@ -38,7 +37,7 @@ struct TableWriter {
     let statements = UpsertStatements(schema, difference)
     // Without triggers on it only the upsert itself inserts into the table, which an update hook counts at no cost.
     let asksFirst = try !difference.hasRowID || connection.hasTriggers(schema.name)
-    let counter = asksFirst ? nil : InsertCounter(in: connection)
+    let counter = asksFirst ? nil : RowWatch(in: connection)
     defer { counter?.stop(in: connection) }
     var upsert: UpsertLoop?
     /// Rows whose unique value another row still holds, which may be about to give it up.
@@ -134,20 +133,4 @@ extension Connection {
       "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1 COLLATE NOCASE", .text(table))
       != nil
   }
-}
-
-/// Tells inserted rows from updated ones, which the number of changes alone does not.
-private final class InsertCounter {
-  private(set) var inserted = 0
-
-  init(in connection: Connection) {
-    sqlite3_update_hook(
-      connection.handle,
-      { context, operation, _, _, _ in
-        guard operation == SQLITE_INSERT, let context else { return }
-        Unmanaged<InsertCounter>.fromOpaque(context).takeUnretainedValue().inserted += 1
-      }, Unmanaged.passUnretained(self).toOpaque())
-  }
-
-  func stop(in connection: Connection) { sqlite3_update_hook(connection.handle, nil, nil) }
 }

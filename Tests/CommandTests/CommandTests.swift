@@ -100,12 +100,8 @@ struct CommandTests {
     let call = try Call([
       Route("/books", body: "[]", fault: "slow", pause: 4), Route("/posts", body: "[]"),
     ])
-    let first = Process()
-    first.executableURL = URL(fileURLWithPath: Shell.product("syncd"))
-    first.arguments = ["once", "book", "--config", "c.json"]
-    first.currentDirectoryURL = URL(fileURLWithPath: call.folder.path)
-    first.standardOutput = FileHandle.nullDevice
-    try first.run()
+    let first = try ChildProcess(
+      [Shell.product("syncd"), "once", "book", "--config", "c.json"], directory: call.folder.path, errors: 2)
     while try call.server.requests().isEmpty { usleep(10_000) }
     let second = try call("once", "book", "--config", "c.json", "--wait", "100ms")
     #expect(second.status == 4)
@@ -116,8 +112,7 @@ struct CommandTests {
     )
     #expect(try call("once", "post", "--config", "c.json", "--wait", "100ms").status == 0)
     #expect(first.isRunning)
-    first.waitUntilExit()
-    #expect(first.terminationStatus == 0)
+    #expect(first.wait() == 0)
   }
 
   @Test(
@@ -274,24 +269,19 @@ struct CommandTests {
     arguments: [SIGTERM, SIGINT])
   func watch(_ signal: Int32) throws {
     let call = try Call([Route("/books", status: 500, times: 6), Self.books])
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Shell.product("syncd"))
-    process.arguments = ["watch", "book", "--config", "c.json", "--interval", "100ms"]
-    process.currentDirectoryURL = URL(fileURLWithPath: call.folder.path)
     let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+    let process = try ChildProcess(
+      [Shell.product("syncd"), "watch", "book", "--config", "c.json", "--interval", "100ms"],
+      directory: call.folder.path, output: output.fileHandleForWriting.fileDescriptor)
+    try output.fileHandleForWriting.close()
     var text = ""
     while text.split(separator: "\n").count < 3 {
       let part = output.fileHandleForReading.availableData
       if part.isEmpty { break }
       text += String(decoding: part, as: UTF8.self)
     }
-    kill(process.processIdentifier, signal)
-    process.waitUntilExit()
-    #expect(process.terminationReason == .exit)
-    #expect(process.terminationStatus == 0)
+    process.send(signal)
+    #expect(process.wait() == 0)
     let lines = text.split(separator: "\n").map { line in
       line.replacing(#/^\S+ /#, with: "").replacing(#/ \(.*/#, with: "")
     }

@@ -44,13 +44,8 @@ struct KillTests {
       let fraction =
         round.isMultiple(of: 2)
         ? Double.random(in: 0...1.05, using: &generator) : Double.random(in: 0.8...1.02, using: &generator)
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: command[0])
-      process.arguments = Array(command.dropFirst())
-      process.environment = ProcessInfo.processInfo.environment.merging(["SYNCD_CASE": "bench"]) { $1 }
-      process.standardOutput = FileHandle.nullDevice
-      process.standardError = FileHandle.nullDevice
-      try process.run()
+      let process = try ChildProcess(
+        command, environment: TestEnvironment.variables.merging(["SYNCD_CASE": "bench"]) { $1 })
       if round <= 100 {
         usleep(UInt32(Double(whole.milliseconds) * 1000 * fraction))
       } else {
@@ -59,9 +54,8 @@ struct KillTests {
         while process.isRunning, Rows.size(name) < 64 << 10 { usleep(100) }
         usleep(UInt32.random(in: 0...8_000, using: &generator))
       }
-      kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
-      if process.terminationReason == .exit { counts.finished += 1 }
+      process.send(SIGKILL)
+      if process.wait() >= 0 { counts.finished += 1 }
       let wasWriting = Rows.size(store + "-wal") > 0
 
       let integrity = try Rows.text(store, "PRAGMA integrity_check")

@@ -10,8 +10,7 @@ final class RealServer: Sendable {
   let name: String
   let base: String
   let folder: TemporaryFolder
-  private let process: Process
-  private let input: Pipe
+  private let process: ServerProcess
 
   /// Whether Tests/Servers/install was here; Scripts/test runs it.
   static let areInstalled = FileManager.default.fileExists(
@@ -21,26 +20,9 @@ final class RealServer: Sendable {
   init(_ name: String) throws {
     self.name = name
     folder = try TemporaryFolder()
-    (process, input) = (Process(), Pipe())
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["python3", Self.script, "start", name, folder.path]
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardInput = input
-    try process.run()
-    var line = ""
-    while !line.hasSuffix("\n") {
-      let part = output.fileHandleForReading.availableData
-      if part.isEmpty { break }
-      line += String(decoding: part, as: UTF8.self)
-    }
-    guard line.hasPrefix("http") else { throw TestFailure("\(name) did not start") }
-    base = String(line.dropLast())
-  }
-
-  deinit {
-    try? input.fileHandleForWriting.close()
-    process.waitUntilExit()
+    process = try ServerProcess(["python3", Self.script, "start", name, folder.path])
+    base = process.line
+    guard base.hasPrefix("http") else { throw TestFailure("\(name) did not start") }
   }
 
   /// Adds, changes and removes records in the server's own way.

@@ -5,11 +5,9 @@ import Foundation
 #endif
 
 /// A real HTTP server on loopback that gives declared answers. It ends with this object.
-public final class AnswerServer: @unchecked Sendable {
-  // Sendable: all properties are set in init; Process and Pipe are only touched again in deinit.
+public final class AnswerServer: Sendable {
   public let base: String
-  private let process = Process()
-  private let input = Pipe()
+  private let process: ServerProcess
 
   public struct Request: Decodable, Sendable {
     public var target: String
@@ -26,28 +24,8 @@ public final class AnswerServer: @unchecked Sendable {
       "routes-\(UUID().uuidString).json")
     try JSONEncoder().encode(routes).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["python3", Repository.root + "/Tests/Support/answers.py", file.path]
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardInput = input
-    try process.run()
-    var line = ""
-    while !line.hasSuffix("\n") {
-      let part = output.fileHandleForReading.availableData
-      if part.isEmpty { break }
-      line += String(decoding: part, as: UTF8.self)
-    }
-    guard let port = line.split(separator: " ").last.flatMap({ Int($0.filter(\.isNumber)) }) else {
-      throw TestFailure("the answer server did not start: \(line)")
-    }
-    base = "http://127.0.0.1:\(port)"
-  }
-
-  deinit {
-    try? input.fileHandleForWriting.close()
-    process.terminate()
-    process.waitUntilExit()
+    process = try ServerProcess(script: "answers.py", [file.path])
+    base = "http://127.0.0.1:\(try process.port())"
   }
 
   /// The requests since the start or the last ``reset()``.
@@ -109,20 +87,17 @@ public enum Shell {
   public static func result(
     _ words: [String], environment: [String: String] = [:], directory: String? = nil, input: Data = Data()
   ) throws -> Result {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = words
-    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
     let folder = try TemporaryFolder()
     let files = ["in", "out", "err"].map { URL(fileURLWithPath: folder.path + "/" + $0) }
     for (file, content) in zip(files, [input, Data(), Data()]) { try content.write(to: file) }
-    process.standardInput = try FileHandle(forReadingFrom: files[0])
-    process.standardOutput = try FileHandle(forWritingTo: files[1])
-    process.standardError = try FileHandle(forWritingTo: files[2])
-    try process.run()
-    process.waitUntilExit()
-    let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    let (input, output, errors) = (
+      try FileHandle(forReadingFrom: files[0]), try FileHandle(forWritingTo: files[1]),
+      try FileHandle(forWritingTo: files[2])
+    )
+    let status = try ChildProcess(
+      words, environment: TestEnvironment.variables.merging(environment) { $1 }, directory: directory,
+      input: input.fileDescriptor, output: output.fileDescriptor, errors: errors.fileDescriptor
+    ).wait()
     return Result(
       status: status, output: String(decoding: try Data(contentsOf: files[1]), as: UTF8.self),
       errors: String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))

@@ -44,7 +44,7 @@ package enum DataEncoding: Sendable {
 
   package func string(_ bytes: [UInt8]) -> String {
     switch self {
-    case .base64: Data(bytes).base64EncodedString()
+    case .base64: Digest.base64(bytes)
     case .hex: Digest.hex(bytes)
     }
   }

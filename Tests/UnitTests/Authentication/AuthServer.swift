@@ -11,36 +11,13 @@ import TestSupport
 #endif
 
 /// `Tests/Support/auth.py`, which asks for credentials. It ends with this object.
-final class AuthServer: @unchecked Sendable {
-  // Sendable: all properties are set in init; Process and Pipe are only touched again in deinit.
+final class AuthServer: Sendable {
   let base: String
-  private let process = Process()
-  private let input = Pipe()
+  private let process: ServerProcess
 
   init(tls: Bool = false) throws {
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments =
-      ["python3", Repository.root + "/Tests/Support/auth.py", TestKeys.folder] + (tls ? ["--tls"] : [])
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardInput = input
-    try process.run()
-    var line = ""
-    while !line.hasSuffix("\n") {
-      let part = output.fileHandleForReading.availableData
-      if part.isEmpty { break }
-      line += String(decoding: part, as: UTF8.self)
-    }
-    guard let port = line.split(separator: " ").last.flatMap({ Int($0.filter(\.isNumber)) }) else {
-      throw TestFailure("the server did not start: \(line)")
-    }
-    base = "\(tls ? "https" : "http")://127.0.0.1:\(port)"
-  }
-
-  deinit {
-    try? input.fileHandleForWriting.close()
-    process.terminate()
-    process.waitUntilExit()
+    process = try ServerProcess(script: "auth.py", [TestKeys.folder] + (tls ? ["--tls"] : []))
+    base = "\(tls ? "https" : "http")://127.0.0.1:\(try process.port())"
   }
 
   private func curl(_ words: String...) throws -> String {

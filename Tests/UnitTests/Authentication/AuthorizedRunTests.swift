@@ -114,17 +114,13 @@ struct AuthorizedRunTests {
   func killed() async throws {
     let program = try Program(AuthServer())
     try program.server.set(#"{"stall": true}"#)
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Shell.product("CaseEntities"))
-    process.arguments = Array(program.command("once").dropFirst())
-    process.environment = ProcessInfo.processInfo.environment.merging(program.secrets) { $1 }
-      .merging(["SYNCD_CASE": "auth-refresh"]) { $1 }
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+    let process = try ChildProcess(
+      [Shell.product("CaseEntities")] + program.command("once").dropFirst(),
+      environment: TestEnvironment.variables.merging(program.secrets) { $1 }
+        .merging(["SYNCD_CASE": "auth-refresh"]) { $1 })
     while try !program.server.log().contains("stalled") { try await Task.sleep(for: .milliseconds(20)) }
-    kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
+    process.send(SIGKILL)
+    #expect(process.wait() == -SIGKILL)
     try program.server.set(#"{"stall": false, "void_at": 1}"#)
     #expect(try program.once("auth-refresh").status == 0)
     try expect(

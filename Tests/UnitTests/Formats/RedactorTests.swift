@@ -86,8 +86,7 @@ struct RedactorTests {
 
   @Test("a secret ends before its line breaks, wherever it comes from")
   func secretValues() throws {
-    setenv("PROBE_TOKEN", "token 1\r\n\n", 1)
-    setenv("PROBE_BLANK", "\n", 1)
+    TestEnvironment.prepare()
     let folder = try TemporaryFolder()
     try Data("token\n2\r\n".utf8).write(to: URL(fileURLWithPath: folder.path + "/token"))
     #expect(try Secret.environment("PROBE_TOKEN").resolve() == "token 1")

@@ -299,7 +299,7 @@ struct NotModifiedTests {
 
   @Test("a page with a secret in its links is not kept")
   func secretLink() async throws {
-    setenv("NOT_MODIFIED_KEY", "s3cret/key+1", 1)
+    TestEnvironment.prepare()
     let fixture = try Fixture()
     let server = try fixture.server()
     let api = API(

@@ -49,33 +49,9 @@ struct PageWalk {
 
 /// The server of all paging tests, which ends with the program, and a session of it for each walk.
 enum PageServer {
-  private static let process = Process()
-  private static let input = Pipe()
+  private static let process = Result { try ServerProcess(script: "pages.py") }
   private static let sessions = Atomic(0)
-
-  private static let base: Result<String, any Error> = Result {
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["python3", Repository.root + "/Tests/Support/pages.py"]
-    let output = Pipe()
-    (process.standardOutput, process.standardInput) = (output, input)
-    try process.run()
-    atexit { PageServer.end() }
-    var line = ""
-    while !line.hasSuffix("\n") {
-      let part = output.fileHandleForReading.availableData
-      if part.isEmpty { break }
-      line += String(decoding: part, as: UTF8.self)
-    }
-    guard let port = line.split(separator: " ").last.flatMap({ Int($0.filter(\.isNumber)) }) else {
-      throw TestFailure("the page server did not start: \(line)")
-    }
-    return "http://127.0.0.1:\(port)"
-  }
-
-  private static func end() {
-    try? input.fileHandleForWriting.close()
-    process.terminate()
-  }
+  private static let base = Result { "http://127.0.0.1:\(try process.get().port())" }
 
   private static func curl(_ words: String...) throws -> Data {
     let result = try Shell.result(["curl", "-sS"] + words)

@@ -139,8 +139,7 @@ struct RequestProbeTests {
 @Suite("Secrets in other forms")
 struct SecretFormTests {
   private func redactor() async throws -> Redactor {
-    setenv("PROBE_USER", "u", 1)
-    setenv("PROBE_PASSWORD", "a/b+c=d e", 1)
+    TestEnvironment.prepare()
     let redactor = Redactor()
     let api = API(
       "probe", url: "https://h.example/",
@@ -177,7 +176,7 @@ struct SecretFormTests {
 
   @Test("a secret that a source repeats is in no message, wherever the message is cut")
   func repeated() async throws {
-    setenv("PROBE_GUARD", "hidden\"7/\n", 1)
+    TestEnvironment.prepare()
     let scene = try await Scene()
     let front = String(repeating: "x", count: 116)
     let said = front + #"hidden\u00227\/ \u001b[2J\u2028"# + String(repeating: "y", count: 400)

@@ -44,16 +44,9 @@ struct SoakTests {
     try Data(
       #"{"store": "\#(folder.path)/store.sqlite", "apis": {"case": {"url": "\#(server.base)/"}}}"#.utf8
     ).write(to: URL(fileURLWithPath: file))
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Shell.product("CaseEntities"))
-    process.arguments = ["watch", "--config", file, "--interval", "1ms"]
-    process.environment = ProcessInfo.processInfo.environment.merging(["SYNCD_CASE": "028-gzip"]) { $1 }
-    (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
-    try process.run()
-    defer {
-      process.terminate()
-      process.waitUntilExit()
-    }
+    let process = try ChildProcess(
+      [Shell.product("CaseEntities"), "watch", "--config", file, "--interval", "1ms"],
+      environment: TestEnvironment.variables.merging(["SYNCD_CASE": "028-gzip"]) { $1 })
     let transport = CurlTransport()
     func measure(after count: Int) async throws -> (kilobytes: Int, descriptors: Int) {
       while true {
