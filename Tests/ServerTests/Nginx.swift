@@ -1,4 +1,5 @@
 import Foundation
+import HTTP
 import SyncEngine
 import TestSupport
 import Testing
@@ -101,6 +102,8 @@ extension ServerTests {
     #expect(requests.contains("/pages/2.json HTTP/2.0 200 gzip\n"))
     #expect(requests.contains("/limited/pages/3.json HTTP/1.1 429 -\n"))
 
+    try await multiplexed("https://localhost:\(port)/pages/2.json", server.folder.path + "/ca.pem")
+
     let fixture = try Fixture()
     let engine = Engine(
       store: fixture.store, options: .init(urls: others.merging(["nginx": server.base + "/"]) { $1 }))
@@ -125,5 +128,26 @@ extension ServerTests {
         unknown: page 1 (https://localhost:PORT/pages/1.json): SSL certificate problem: unable to get local issuer certificate
 
         """)
+  }
+
+  /// Twenty requests at a time over HTTP/2, two thousand in all: each has its own whole answer.
+  private func multiplexed(_ address: String, _ authority: String) async throws {
+    let client = HTTPClient(
+      transport: CurlTransport(),
+      limits: HTTPLimits(connect: .seconds(30), idle: .seconds(30), total: .seconds(60)), retry: .none,
+      limiter: RateLimiter(interval: .zero, concurrency: 20))
+    let url = try HTTPURL(address)
+    let sizes = try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<2000 {
+        group.addTask {
+          var request = HTTPRequest(url: url)
+          request.tls = TLSFiles(authority: authority)
+          let response = try await client.send(request, home: url.origin) { _ in }
+          return response.status == 200 && response.isEndKnown ? response.body.count : -1
+        }
+      }
+      return try await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }
+    }
+    #expect(sizes.count == 1 && sizes.keys.allSatisfy { $0 > 10_000 }, "\(sizes)")
   }
 }

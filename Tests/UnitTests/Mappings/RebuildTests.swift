@@ -191,6 +191,39 @@ struct RebuildTests {
       is: before)
   }
 
+  struct QuotedText: Entity {
+    var id = 0
+    var n = ""
+    static let table = "thing"
+    static let source = plain
+    static var mapping: Mapping<QuotedText> {
+      Key(\.id, name: "the 'id")
+      Field(\.n)
+    }
+  }
+
+  struct QuotedNumber: Entity {
+    var id = 0
+    var n = 0
+    static let table = "thing"
+    static let source = plain
+    static var mapping: Mapping<QuotedNumber> {
+      Key(\.id, name: "the 'id")
+      Field(\.n)
+    }
+  }
+
+  @Test("a row is named whatever its key's column is called")
+  func quotedKey() async throws {
+    let scene = try await Scene()
+    _ = try await scene.run(QuotedText.self, #"[{"the 'id": 1, "n": "x"}]"#)
+    expect(
+      await rebuild(scene, QuotedNumber.self),
+      is:
+        #"thing: the column "n" of "thing" cannot become INTEGER: 1 rows hold what is none, among them the 'id 1: 'x'; nothing was changed"#
+    )
+  }
+
   struct Reals: Entity {
     var id = 0
     var count: Double?

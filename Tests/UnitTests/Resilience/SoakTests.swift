@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 
 /// What a program that runs for weeks must not do: grow.
-@Suite(.enabled(if: ProcessInfo.processInfo.environment["SYNCD_TEST_LONG"] != nil))
 struct SoakTests {
   private static let counter = """
     import sys, threading
