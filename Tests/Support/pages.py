@@ -18,8 +18,8 @@ or a list with one for each answer; more: a has-more flag; token: a template wit
 fail {index: status}; ignore: parameters that are passed over; plain: ranges are ignored; rangeTotal false: `/*`; 
 status: that of a range (206), unit: that of Content-Range; shift {number of answers: {delete: [ids], insert: n}};
 gone: ids that are not there, texts {id: v}; tags: "strong" or "weak" entity tags, or "date" for Last-Modified (`changed`),
-by which an answer that is still the same is given as 304, "bare": without its other header fields; nested: records have
-an author {id, name}, one of three (authors {id: name}), and parts (parts {record's id: [ids]}) of the form {id}."""
+by which an answer that is still the same is given as 304, "bare": without its other header fields; sort: records have
+their n and a name as a list, which a body's `after` may be; nested: records have an author {id, name}, one of three (authors {id: name}), and parts (parts {record's id: [ids]}) of the form {id}."""
 import hashlib, json, sys, threading, time
 from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -41,6 +41,8 @@ class Session:
         at = self.since + timedelta(seconds=n * self.o.get("step", 1))
         v = self.o.get("texts", {}).get(str(i), self.o.get("prefix", "v") + str(i))
         record = {"id": i, "v": v, "at": at.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.000Z"), "n": n}
+        if self.o.get("sort"):
+            record["sort"] = [n, "b%d" % i]
         if self.o.get("nested"):
             record["author"] = {"id": i % 3, "name": self.o.get("authors", {}).get(str(i % 3), "a")}
             record["parts"] = [{"id": part} for part in self.o.get("parts", {}).get(str(i), [])]
@@ -81,7 +83,8 @@ class Session:
             index = int(p.get("page", 1)) - 1
             start = index * size
         elif style == "keyset":
-            after = int(p.get("after", 0))
+            after = p.get("after", 0)
+            after = int(after[0] if isinstance(after, list) else after)
             records = [r for r in records if (r["n"] >= after if o.get("inclusive") else r["n"] > after)]
             start = index = 0
             body["more"] = len(records) > size

@@ -111,7 +111,7 @@ public struct RequestValue: Sendable, ExpressibleByDictionaryLiteral, Expressibl
     items.reduce(self) { value, item in
       let path = item.name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
       return value.setting(
-        path[...], to: RequestValue(item.isNumber ? .token(item.value) : .text(Template(literal: item.value)))
+        path[...], to: RequestValue(item.isJSON ? .token(item.value) : .text(Template(literal: item.value)))
       )
     }
   }

@@ -12,13 +12,13 @@ public enum PageRequest: Sendable, Hashable {
     public var name: String
     public var value: String
     public var place: ParameterPlace
-    /// Whether a JSON body takes the value as a number.
-    public var isNumber: Bool
+    /// Whether a JSON body takes the value as the JSON that it is, such as a number or a list.
+    public var isJSON: Bool
 
     public init(
-      _ name: String, _ value: String, in place: ParameterPlace = .query, isNumber: Bool = false
+      _ name: String, _ value: String, in place: ParameterPlace = .query, isJSON: Bool = false
     ) {
-      (self.name, self.value, self.place, self.isNumber) = (name, value, place, isNumber)
+      (self.name, self.value, self.place, self.isJSON) = (name, value, place, isJSON)
     }
   }
 }

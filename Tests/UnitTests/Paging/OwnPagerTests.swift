@@ -24,7 +24,7 @@ private struct LastID: Pager {
     guard let root = page.root else { return .end(.unproven("gone on page \(page.number)")) }
     guard let data = root["data"] else { throw PagingError("there is no list") }
     guard let id = data.last?["id"]?.token else { return .end(.proven) }
-    return .next(.items([.init("after", id, isNumber: true)]))
+    return .next(.items([.init("after", id, isJSON: true)]))
   }
 }
 

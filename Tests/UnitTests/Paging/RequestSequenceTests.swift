@@ -163,6 +163,19 @@ struct RequestSequenceTests {
       "keyset", .keyset("after", field: "id", more: "more", in: .body), body: .json([:]),
       options: #", "more": true"#,
       requests: "POST /keyset {}\nPOST /keyset {\"after\":2}\nPOST /keyset {\"after\":4}")
+    // The sort values of a search, which only a body takes.
+    try await check(
+      "keyset", .keyset("after", field: "sort", isUnique: true, more: "more", in: .body), body: .json([:]),
+      options: #", "more": true, "sort": true"#,
+      requests: #"""
+        POST /keyset {}
+        POST /keyset {"after":[2, "b2"]}
+        POST /keyset {"after":[4, "b4"]}
+        """#)
+    let inQuery = try await PageServer.walk(
+      Source(.pages(), "keyset", rows: "data", paging: .keyset("after", field: "sort")),
+      #"{"n": 5, "size": 2, "sort": true}"#, as: KeptRow.self)
+    #expect(inQuery.line.hasSuffix(#"the record has no "sort" to go on from"#), "\(inQuery.line)")
   }
 
   @Test func ranges() async throws {

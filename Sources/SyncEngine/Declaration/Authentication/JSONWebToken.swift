@@ -43,8 +43,8 @@ public struct JSONWebToken: Sendable {
     let expiry = timestamp + Int(lifetime.components.seconds)
     let nonce = Digest.hex((0..<16).map { _ in UInt8.random(in: .min ... .max) })
     let payload = claims.setting([
-      PageRequest.Item("iat", "\(timestamp)", isNumber: true),
-      PageRequest.Item("exp", "\(expiry)", isNumber: true),
+      PageRequest.Item("iat", "\(timestamp)", isJSON: true),
+      PageRequest.Item("exp", "\(expiry)", isJSON: true),
       PageRequest.Item("jti", nonce),
     ]).json(\.description)
     let text = [header, payload].map { Digest.base64URL(Array($0.utf8)) }.joined(separator: ".")

@@ -104,9 +104,9 @@ struct Counted: Pager {
       case .offset(let name): (name, first + recordsSeen + pages * (steady.size ?? 0))
       case .page(let name): (name, first + pagesSeen + pages)
       }
-    var items = [PageRequest.Item(name, "\(number)", in: place, isNumber: true)]
+    var items = [PageRequest.Item(name, "\(number)", in: place, isJSON: true)]
     if let sizeParameter, let size {
-      items.append(.init(sizeParameter, "\(size)", in: place, isNumber: true))
+      items.append(.init(sizeParameter, "\(size)", in: place, isJSON: true))
     }
     return .items(items)
   }

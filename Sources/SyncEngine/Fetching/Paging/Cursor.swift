@@ -42,7 +42,7 @@ struct Cursor: Pager {
   mutating func decide(after page: Page) throws -> PageDecision {
     let hasMore = try page.flag(at: more)
     if hasMore == false { return .end(.proven) }
-    guard let next = try token.token(in: page, "cursor") else {
+    guard let next = try token.token(in: page, "cursor", for: place) else {
       if hasMore == true {
         throw PagingError(
           "\"\(more?.description ?? "")\" says that there is more, but there is no cursor at \(token.description)"
@@ -51,6 +51,6 @@ struct Cursor: Pager {
       return .end(.proven)
     }
     try trail.follow(next.text, "cursor")
-    return .next(.items([.init(parameter, next.text, in: place, isNumber: next.isNumber)]))
+    return .next(.items([.init(parameter, next.text, in: place, isJSON: next.isJSON)]))
   }
 }

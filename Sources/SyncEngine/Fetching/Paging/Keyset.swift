@@ -11,7 +11,7 @@ extension Paging {
   ///
   /// - Parameters:
   ///   - parameter: the parameter that takes the field of the last record.
-  ///   - field: where in a record it is.
+  ///   - field: where in a record it is. A JSON body takes a list too, such as the sort values of a search.
   ///   - isUnique: that no two records share its value; known where it is the entity's key. Otherwise a bound that does
   ///     not count the record itself in may pass over another one with its value, and the end proves nothing.
   ///   - more: a flag in the body; where it is false the walk ends.
@@ -64,14 +64,14 @@ struct Keyset: Pager {
 
   private var sizeItems: [PageRequest.Item] {
     guard let sizeParameter, let size else { return [] }
-    return [.init(sizeParameter, "\(size)", in: place, isNumber: true)]
+    return [.init(sizeParameter, "\(size)", in: place, isJSON: true)]
   }
 
   mutating func decide(after page: Page) throws -> PageDecision {
     let first = bound == nil ? nil : try page.firstRecord.map { try value(in: $0).text }
     if first != bound { mayHavePassedOver = true }
     guard let last = page.lastRecord, try page.flag(at: more) != false else { return .end(end) }
-    let (token, isNumber) = try value(in: last)
+    let (token, isJSON) = try value(in: last)
     fullest = max(fullest, page.recordCount)
     if token == bound {
       guard first == token else {
@@ -81,7 +81,7 @@ struct Keyset: Pager {
     }
     try trail.follow(token, "value of \"\(field)\"")
     bound = token
-    return .next(.items([.init(parameter, token, in: place, isNumber: isNumber)] + sizeItems))
+    return .next(.items([.init(parameter, token, in: place, isJSON: isJSON)] + sizeItems))
   }
 
   private var end: PageEnd {
@@ -102,12 +102,12 @@ struct Keyset: Pager {
       "as many records as a page holds have \"\(field)\" \(token): the pages cannot go on from there")
   }
 
-  private func value(in record: JSONValue) throws(PagingError) -> (text: String, isNumber: Bool) {
+  private func value(in record: JSONValue) throws(PagingError) -> (text: String, isJSON: Bool) {
     let value: JSONValue?
     do { value = try field.value(in: record) } catch { throw PagingError("the record: \(error)") }
-    guard let text = value?.string ?? value?.token, !text.isEmpty else {
+    guard let token = value?.token(for: place), !token.text.isEmpty else {
       throw PagingError("the record has no \"\(field)\" to go on from")
     }
-    return (text, value?.token != nil)
+    return token
   }
 }

@@ -19,19 +19,21 @@ enum TokenPlace: Sendable {
   case body(JSONPath)
   case header(String)
 
-  /// The token, and whether it is a number; nil where it is absent, null or empty.
+  /// The token, and whether it is JSON of another kind than text; nil where it is absent, null or empty.
   ///
-  /// - Throws: ``PagingError`` for a value that is neither text nor number.
-  func token(in page: Page, _ name: String) throws(PagingError) -> (text: String, isNumber: Bool)? {
+  /// - Parameter place: where it is going to stand.
+  /// - Throws: ``PagingError`` for a value that cannot stand there.
+  func token(
+    in page: Page, _ name: String, for place: ParameterPlace = .query
+  ) throws(PagingError) -> (text: String, isJSON: Bool)? {
     switch self {
     case .header(let name): return page.headers[name].flatMap { $0.isEmpty ? nil : ($0, false) }
     case .body(let path):
       guard let value = try page.value(at: path), !value.isNull else { return nil }
-      // A number is a token too: its digits are sent as they came.
-      guard let token = value.string ?? value.token else {
+      guard let token = value.token(for: place) else {
         throw PagingError("the \(name) at \"\(path)\" is \(value.kind.name), not a text or a number")
       }
-      return token.isEmpty ? nil : (token, value.token != nil)
+      return token.text.isEmpty ? nil : token
     }
   }
 
@@ -54,6 +56,19 @@ struct NextLink: Pager {
       throw PagingError("the next link at \"\(path)\" is \(value.kind.name), not an address")
     }
     return try place.token(in: page, "next link").map { .next(.address($0.text)) } ?? .end(.proven)
+  }
+}
+
+extension JSONValue {
+  /// What leads to the next page: a text, or a number with its digits as they came. A body takes a list or an object
+  /// too, such as the sort values that a search goes on after.
+  func token(for place: ParameterPlace) -> (text: String, isJSON: Bool)? {
+    switch kind {
+    case .string: string.map { ($0, false) }
+    case .integer, .decimal: (text, true)
+    case .array, .object: place == .body ? (text, true) : nil
+    case .null, .true, .false: nil
+    }
   }
 }
 

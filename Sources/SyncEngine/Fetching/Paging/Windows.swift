@@ -19,7 +19,7 @@ extension Paging {
   ) -> Paging {
     let reading = format.reading ?? Date.reading
     let writing = reading.writing
-    let isNumber = if case .timestamp(.unix) = reading.operation { true } else { false }
+    let isJSON = if case .timestamp(.unix) = reading.operation { true } else { false }
     var fault = paging.fault ?? format.reading?.fault
     let (seconds, attoseconds) = step.components
     let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
@@ -29,7 +29,7 @@ extension Paging {
       makePager: { context in
         Windows(
           step: max(1, milliseconds), begin: begin, text: { writing(.integer($0)) ?? "" },
-          bounds: { zip([from, to], $0).map { .init($0, $1, in: place, isNumber: isNumber) } },
+          bounds: { zip([from, to], $0).map { .init($0, $1, in: place, isJSON: isJSON) } },
           makeInner: { paging.makePager(context) })
       },
       paths: paging.paths, fault: fault,
