@@ -3,16 +3,52 @@ import Synchronization
 /// Removes secrets from everything that a person may read: by value, in whatever spelling a server or a standard
 /// gives it.
 public final class Redactor: Sendable {
-  /// The values by their first three bytes. They compare as bytes: two that look the same are two secrets.
-  private let values = Mutex<[Int: Set<[UInt8]>]>([:])
+  /// Values by their first three bytes. They compare as bytes: two that look the same are two secrets.
+  private typealias Values = [Int: Set<[UInt8]>]
+
+  private struct State {
+    var lasting: Values = [:]
+    /// Values of single requests, such as signatures, of which a program that runs for months makes no end: the latest
+    /// and those before them.
+    var passing: Values = [:]
+    var passed: Values = [:]
+    var passingCount = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// So many values of single requests are known at least, from the latest on.
+  static let passingLimit = 4096
 
   public init() {}
 
   /// Text shorter than three characters is not looked for: it would blot out innocent words.
-  func add(_ value: String) {
+  ///
+  /// - Parameter isPassing: whether the value belongs to one request; it is added again where another one has it.
+  func add(_ value: String, isPassing: Bool = false) {
     guard value.count >= 3 else { return }
     let bytes = Array(value.utf8)
-    values.withLock { _ = $0[Self.start(bytes[...]), default: []].insert(bytes) }
+    let start = Self.start(bytes[...])
+    state.withLock { state in
+      guard isPassing else {
+        state.lasting[start, default: []].insert(bytes)
+        return
+      }
+      guard state.lasting[start]?.contains(bytes) != true,
+        state.passing[start, default: []].insert(bytes).inserted
+      else { return }
+      state.passingCount += 1
+      if state.passingCount > Self.passingLimit {
+        (state.passed, state.passing, state.passingCount) = (state.passing, [:], 0)
+      }
+    }
+  }
+
+  /// How many values are looked for.
+  var count: Int {
+    state.withLock { state in
+      [state.lasting, state.passing, state.passed].reduce(0) { $0 + $1.values.reduce(0) { $0 + $1.count } }
+    }
   }
 
   private static func start(_ bytes: ArraySlice<UInt8>) -> Int {
@@ -39,13 +75,15 @@ public final class Redactor: Sendable {
 
   /// The text without secrets, otherwise as it is.
   func withoutSecrets(_ text: some Collection<UInt8>) -> String {
-    let values = values.withLock { $0 }
-    guard !values.isEmpty else { return String(decoding: text, as: UTF8.self) }
+    let state = state.withLock { $0 }
+    let known = [state.lasting, state.passing, state.passed].filter { !$0.isEmpty }
+    guard !known.isEmpty else { return String(decoding: text, as: UTF8.self) }
     let text = Array(text)
     var found: [Range<Int>] = []
     for spelling in Spelling.all(of: text) {
       for start in spelling.bytes.indices.dropLast(2) {
-        for value in values[Self.start(spelling.bytes[start...])] ?? [] {
+        let key = Self.start(spelling.bytes[start...])
+        for value in known.lazy.compactMap({ $0[key] }).joined() {
           let length = zip(spelling.bytes[start...], value).prefix { $0 == $1 }.count
           // An excerpt may have cut a secret short: its beginning alone is removed as well.
           guard length == value.count || (value.count >= 12 && length >= 8) else { continue }

@@ -94,6 +94,21 @@ struct RedactorTests {
     #expect(throws: DeclarationError.self) { try Secret.environment("PROBE_BLANK").resolve() }
   }
 
+  @Test("of what belongs to single requests the latest is known, and no more than twice as much is kept")
+  func passing() {
+    let redactor = Redactor()
+    redactor.add("a-declared-secret")
+    for number in 0..<20_000 {
+      redactor.add("signature-of-\(number)-", isPassing: true)
+      // What each request carries stays known.
+      redactor.add("token-in-use", isPassing: true)
+    }
+    #expect(redactor.count <= 2 * Redactor.passingLimit + 2)
+    #expect(
+      redactor.redact("a-declared-secret token-in-use signature-of-19999- signature-of-15905-")
+        == "*** *** *** ***")
+  }
+
   @Test("digests of RFC 1321, FIPS 180 and RFC 4231")
   func digests() {
     #expect(Digest.md5("") == "d41d8cd98f00b204e9800998ecf8427e")

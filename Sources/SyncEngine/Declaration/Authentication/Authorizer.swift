@@ -126,8 +126,10 @@ struct Authorizer: Sendable {
         for: request, values: try signing(request, signature.secrets, at: now).secrets, at: now)
       {
         if name == "Authorization" {
-          credentials.redactor.add(value)
-          if let signature = value.split(separator: "=").last { credentials.redactor.add(String(signature)) }
+          credentials.redactor.add(value, isPassing: true)
+          if let signature = value.split(separator: "=").last {
+            credentials.redactor.add(String(signature), isPassing: true)
+          }
         }
         request.headers[name] = value
       }
@@ -182,17 +184,17 @@ struct Authorizer: Sendable {
     switch addition {
     case .query(let name, let value):
       // What is derived from a secret is secret too; a bare time stamp is not.
-      if Int(value) == nil { redactor.add(value) }
+      if Int(value) == nil { redactor.add(value, isPassing: true) }
       request.url = request.url.appending(query: [(name, value)])
     case .header(let name, let value):
-      if Int(value) == nil { redactor.add(value) }
+      if Int(value) == nil { redactor.add(value, isPassing: true) }
       // The part behind a scheme's name, such as the base64 of a password.
       if let credential = value.split(separator: " ").last, Int(credential) == nil {
-        redactor.add(String(credential))
+        redactor.add(String(credential), isPassing: true)
       }
       request.headers[name] = value
     case .cookie(let name, let value):
-      redactor.add(value)
+      redactor.add(value, isPassing: true)
       request.headers["Cookie"] = [request.headers["Cookie"], "\(name)=\(value)"].compactMap(\.self)
         .joined(separator: "; ")
     }
