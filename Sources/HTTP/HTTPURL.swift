@@ -120,6 +120,12 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     return HTTPURL(string: front + query + separator + added, origin: origin)
   }
 
+  /// Replaces text of the path; both are encoded already.
+  public func replacingInPath(_ text: String, with new: String) -> HTTPURL {
+    let (front, query) = splitQuery()
+    return HTTPURL(string: front.replacing(text, with: new) + query, origin: origin)
+  }
+
   private init(string: String, origin: Origin) { (self.string, self.origin) = (string, origin) }
 
   /// The address up to the query, and the query with its question mark; a fragment is dropped.

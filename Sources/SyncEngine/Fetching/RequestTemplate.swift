@@ -7,6 +7,8 @@ struct RequestTemplate: Sendable {
   private let query: [(name: String, value: Template)]
   private let body: RequestBody?
   private let headers: HTTPHeaders
+  /// Names that authentication gives a value in the path.
+  private let keys: [String]
   let parentColumns: [String]
 
   /// What credentials belong to.
@@ -14,7 +16,7 @@ struct RequestTemplate: Sendable {
 
   /// - Throws: ``DeclarationError`` for a URL, path or template that cannot work.
   init(_ source: Source, entity: String, parentColumns known: [String]) throws(DeclarationError) {
-    do { base = try HTTPURL(source.api.url) } catch {
+    do { base = try source.api.address() } catch {
       throw DeclarationError("API \"\(source.api.name)\": \(error)")
     }
     let lowered = source.path.lowercased()
@@ -30,10 +32,12 @@ struct RequestTemplate: Sendable {
     if headers["Accept"] == nil { headers["Accept"] = source.format.accept }
     for (name, value) in source.headers { headers[name] = value }
     self.headers = headers
+    keys = source.api.auth.flatMap(\.pathNames)
     var columns = known
     for template in [path] + query.map(\.value) + (body?.templates ?? []) {
       if let fault = template.fault { throw DeclarationError("\(entity): \(fault)") }
       for path in template.paths {
+        if template == self.path, path.components.count == 1, keys.contains(path.description) { continue }
         guard let column = path.parentColumn(prefix: "parent") else {
           throw DeclarationError(
             "\(entity): \"{\(path)}\" in \"\(template)\" is nothing that a request knows; it knows {parent.column}"
@@ -83,6 +87,8 @@ struct RequestTemplate: Sendable {
     for part in path.parts {
       switch part {
       case .literal(let text): filledPath += text
+      case .path(let path) where keys.contains(path.description):
+        filledPath += Authentication.placeholder(path.description)
       case .path(let path): filledPath += try segment(value(path, parent))
       }
     }

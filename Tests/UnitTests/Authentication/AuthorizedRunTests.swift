@@ -110,6 +110,42 @@ struct AuthorizedRunTests {
     }
   }
 
+  @Test(
+    "a key in the path: encoded, shown nowhere, and never in the place of a value", arguments: [true, false])
+  func pathKey(_ isInURL: Bool) async throws {
+    TestEnvironment.prepare()
+    let fixture = try Fixture()
+    let server = try fixture.server()
+    let api = API(
+      "pages", url: "https://pages.example.invalid/",
+      auth: .path("token", .environment("NOT_MODIFIED_KEY")), retry: .none)
+    let source = Source(
+      api, isInURL ? "all" : "bot{token}/all", query: ["q": "%7btoken%7d{{token}}"], paging: .none)
+    let engine = Engine(
+      store: fixture.store,
+      options: .init(urls: ["pages": server.base + (isInURL ? "/bot{token}/" : "/")]))
+    try server.serve([
+      Route(
+        "/bots3cret%2Fkey%2B1/all", status: 404, body: #"{"message": "no /bots3cret/key+1/all here"}"#,
+        times: 1),
+      Route("/bots3cret%2Fkey%2B1/all", body: #"[{"id": 1}]"#),
+    ])
+    let line = await Row.$source.withValue(source) { await outcome(of: engine, Row.self) }
+    expect(
+      line.replacing(server.base, with: ""),
+      is:
+        "thing: page 1 (/bot%7btoken%7d/all?q=%257btoken%257d%7Btoken%7D): HTTP 404 Not Found: no /bot***/all here"
+    )
+    let again = await Row.$source.withValue(source) { await outcome(of: engine, Row.self) }
+    #expect(again.hasSuffix("1 inserted, 0 updated, 0 unchanged, 0 deleted, proven"), "\(again)")
+    #expect(
+      try server.requests().map(\.target)
+        == Array(repeating: "/bots3cret%2Fkey%2B1/all?q=%257btoken%257d%7Btoken%7D", count: 2))
+    #expect(
+      try !String(decoding: Data(contentsOf: URL(fileURLWithPath: fixture.path)), as: UTF8.self).contains(
+        "s3cret"))
+  }
+
   @Test("a rotated refresh token survives kill -9 between the answer and its first use")
   func killed() async throws {
     let program = try Program(AuthServer())

@@ -1,3 +1,5 @@
+import HTTP
+
 extension Authentication {
   /// A key in a query parameter, as in `?api-key=…`.
   public static func query(_ name: String, _ secret: Secret) -> Authentication {
@@ -12,6 +14,15 @@ extension Authentication {
   /// A key in a cookie (RFC 6265 §4.2), beside those that are there.
   public static func cookie(_ name: String, _ secret: Secret) -> Authentication {
     Authentication(.additions([secret]) { [.cookie(name, $0.secrets[0])] })
+  }
+
+  /// A key in the path, in the place of `{name}` in the API's URL or the source's path; it is percent-encoded.
+  ///
+  /// ```swift
+  /// API("telegram", url: "https://api.telegram.org/bot{token}/", auth: .path("token", .environment("TOKEN")))
+  /// ```
+  public static func path(_ name: String, _ secret: Secret) -> Authentication {
+    Authentication(.additions([secret]) { [.path(name, $0.secrets[0])] }, pathNames: [name])
   }
 
   /// A bearer token (RFC 6750 §2.1).
@@ -33,5 +44,20 @@ extension Authentication {
 
   static func basic(_ user: String, _ password: String) -> String {
     "Basic " + Digest.base64(Array("\(user):\(password)".utf8))
+  }
+
+  /// What stands in an address for a key of the path until a request is sent. No value of a record or a parameter is
+  /// encoded like this: theirs have upper-case digits.
+  static func placeholder(_ name: String) -> String { "%7b\(percentEncoded(name))%7d" }
+}
+
+extension API {
+  /// The URL, with placeholders for keys in its path.
+  func address() throws(HTTPURL.Invalid) -> HTTPURL {
+    var text = url
+    for name in auth.flatMap(\.pathNames) {
+      text = text.replacing("{\(name)}", with: Authentication.placeholder(name))
+    }
+    return try HTTPURL(text)
   }
 }

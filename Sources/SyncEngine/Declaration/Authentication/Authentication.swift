@@ -9,6 +9,7 @@
 /// - ``query(_:_:)``
 /// - ``header(_:_:prefix:)``
 /// - ``cookie(_:_:)``
+/// - ``path(_:_:)``
 /// - ``bearer(_:)``
 /// - ``basic(user:password:)``
 /// - ``netrc(file:)``
@@ -34,6 +35,8 @@ public struct Authentication: Sendable {
     case header(String, String)
     /// Joins the cookies that are there (RFC 6265 §4.2).
     case cookie(String, String)
+    /// Stands for `{name}` in the path.
+    case path(String, String)
   }
 
   enum Kind: Sendable {
@@ -45,6 +48,8 @@ public struct Authentication: Sendable {
   }
 
   let kind: Kind
+  /// Names that stand in braces in a path, for what this adds.
+  let pathNames: [String]
 
-  init(_ kind: Kind) { self.kind = kind }
+  init(_ kind: Kind, pathNames: [String] = []) { (self.kind, self.pathNames) = (kind, pathNames) }
 }

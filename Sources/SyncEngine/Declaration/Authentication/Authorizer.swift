@@ -28,7 +28,7 @@ struct Authorizer: Sendable {
     principal = ""
     do throws(DeclarationError) {
       let base: HTTPURL
-      do { base = try HTTPURL(api.url) } catch { throw DeclarationError("\(error)") }
+      do { base = try api.address() } catch { throw DeclarationError("\(error)") }
       var principals: [String] = []
       tls = try Self.tls(api.auth, credentials, &principals)
       for authentication in api.auth {
@@ -193,6 +193,9 @@ struct Authorizer: Sendable {
         redactor.add(String(credential), isPassing: true)
       }
       request.headers[name] = value
+    case .path(let name, let value):
+      redactor.add(value, isPassing: true)
+      request.url = request.url.replacingInPath(Authentication.placeholder(name), with: percentEncoded(value))
     case .cookie(let name, let value):
       redactor.add(value, isPassing: true)
       request.headers["Cookie"] = [request.headers["Cookie"], "\(name)=\(value)"].compactMap(\.self)

@@ -29,6 +29,7 @@ extension Authentication.Addition {
       request.url.target.query.split(separator: "&").contains { item in
         item == "\(percentEncoded(name))=\(percentEncoded(value))"
       }
+    case .path(_, let value): request.url.target.path.contains(percentEncoded(value))
     case .cookie(let name, let value):
       (request.headers["Cookie"] ?? "").split(separator: ";").contains { item in
         item.drop { $0 == " " } == "\(name)=\(value)"
