@@ -105,6 +105,11 @@ public struct HTTPClient: Sendable {
     return response
   }
 
+  /// Header fields that another origin than the API's is asked with.
+  private static let harmlessFields: Set = [
+    "accept", "accept-language", "content-type", "if-modified-since", "if-none-match", "range", "user-agent",
+  ]
+
   private struct Unauthorizable: Error {
     let reason: any Error
   }
@@ -159,6 +164,11 @@ public struct HTTPClient: Sendable {
     var void = 0
     while true {
       var authorized = request
+      // Elsewhere nothing is said that was declared for the API.
+      if let home, request.url.origin != home {
+        authorized.headers = HTTPHeaders(
+          request.headers.fields.filter { Self.harmlessFields.contains($0.name.lowercased()) })
+      }
       authorized.headers["Accept-Encoding"] = ContentDecoding.accepted
       var floor: Duration = .zero
       let reason: String
@@ -185,6 +195,8 @@ public struct HTTPClient: Sendable {
             response.refusedWait = floor
             return response
           }
+          // The other requests to the API need not be told one by one.
+          if request.url.origin == home { await limiter?.pause(for: floor) }
         }
         reason = "HTTP \(response.status)"
       } catch let error as Unauthorizable {

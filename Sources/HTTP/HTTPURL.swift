@@ -60,6 +60,8 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
   /// The address that a reference found in an answer of this address names (RFC 3986 §5). An absolute reference
   /// is kept byte for byte; one that is empty but for a fragment names this address.
   public func resolving(_ reference: String) throws(Invalid) -> HTTPURL {
+    // Servers write addresses with blanks, which no parser takes.
+    let reference = reference.replacing(" ", with: "%20")
     if reference.isEmpty || reference.utf8.first == UInt8(ascii: "#") { return self }
     if Self.scheme(of: reference) != nil { return try HTTPURL(reference) }
     let handle = try CurlURL()
@@ -110,6 +112,19 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
   public func appending(query items: [(name: String, value: String)]) -> HTTPURL {
     let encoded = items.map { "\(percentEncoded($0.name))=\(percentEncoded($0.value))" }
     return appending(encodedQuery: encoded.joined(separator: "&"))
+  }
+
+  /// Adds a query item in the place of those of its name.
+  public func setting(query name: String, _ value: String) -> HTTPURL {
+    let (front, query) = splitQuery()
+    let encoded = percentEncoded(name)
+    let items = query.dropFirst().split(separator: "&", omittingEmptySubsequences: false)
+    let others = items.filter { !$0.hasPrefix("\(encoded)=") && $0 != encoded }
+    let kept =
+      others.count == items.count
+      ? self
+      : HTTPURL(string: front + (others.isEmpty ? "" : "?\(others.joined(separator: "&"))"), origin: origin)
+    return kept.appending(query: [(name, value)])
   }
 
   /// Adds a query, already encoded, behind the one that is there.

@@ -1,3 +1,5 @@
+import CCurl
+
 /// What a server can tell a changed answer by (RFC 9110 §8.8): its entity tag, or else the time of its last change.
 public struct HTTPValidator: Sendable, Hashable {
   /// As it came: `"abc"`, `W/"abc"` or a date.
@@ -10,14 +12,19 @@ public struct HTTPValidator: Sendable, Hashable {
 
   /// The validator of an answer; nil where it has none that can be relied on.
   ///
-  /// What changed in the very second in which it was answered may have changed again in that second, and have the same
-  /// date, or a tag made of it (RFC 9110 §8.8.2.2). A date alone is taken only where the answer says when it was given.
+  /// What changed just before it was answered may have changed again in the same second, and have the same date
+  /// (RFC 9110 §8.8.2.2), or a tag that is made of it. A date alone is taken only if it lies a minute before the answer's,
+  /// a tag if the date beside it lies two seconds before.
   public init?(of headers: HTTPHeaders) {
-    let (changed, given) = (headers["Last-Modified"], headers["Date"])
-    if let changed, changed == given { return nil }
+    let changed = headers["Last-Modified"]
+    let age = changed.map { changed -> Int in
+      let (then, now) = (curl_getdate(changed, nil), headers["Date"].map { curl_getdate($0, nil) } ?? -1)
+      return then < 0 || now < 0 ? -1 : now - then
+    }
     if let tag = headers["ETag"], Self.isTag(tag) {
+      if let age, headers["Date"] != nil, age < 2 { return nil }
       text = tag
-    } else if let changed, given != nil {
+    } else if let changed, let age, age >= 60 {
       text = changed
     } else {
       return nil
@@ -36,9 +43,10 @@ public struct HTTPValidator: Sendable, Hashable {
     request.headers[isTag ? "If-None-Match" : "If-Modified-Since"] = text
   }
 
-  /// Whether a 304 is about the same answer: it may leave the tag out, but not name another one.
+  /// Whether a 304 is about the same answer: it may leave the tag or the date out, but not name another one.
   public func agrees(with headers: HTTPHeaders) -> Bool {
-    guard isTag, let tag = headers["ETag"] else { return true }
+    guard isTag else { return headers["Last-Modified"].map { $0 == text } ?? true }
+    guard let tag = headers["ETag"] else { return true }
     func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
     return opaque(tag) == opaque(text)
   }

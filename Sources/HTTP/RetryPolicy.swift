@@ -3,7 +3,7 @@ import CCurl
 /// How often and after how long a request is sent again.
 ///
 /// Before retry n (counted from 0) the wait is `base × 2ⁿ` plus 0 to 50 % of it; a wait that the server names in
-/// Retry-After is a floor. Retried are failed connections, time limits, and the statuses 408, 425, 429 and 5xx.
+/// Retry-After is a floor. Retried are failed connections, time limits, and some statuses.
 public struct RetryPolicy: Sendable, Hashable {
   /// Retries after the first attempt.
   public var retries: Int
@@ -11,16 +11,23 @@ public struct RetryPolicy: Sendable, Hashable {
   /// The longest wait a server may ask for by Retry-After; more fails at once. Where the server says by RateLimit fields
   /// that no request is left, the next one waits until the reset, but no longer than this.
   public var longestWait: Duration
+  /// Statuses after which a request is sent again: for an API that says in its own way that it is busy, such as by 403.
+  public var statuses: Set<Int>
 
-  public init(retries: Int = 3, base: Duration = .milliseconds(500), longestWait: Duration = .seconds(120)) {
+  /// 408, 425, 429 and 500 to 599.
+  public static let usualStatuses: Set<Int> = Set([408, 425, 429] + Array(500...599))
+
+  public init(
+    retries: Int = 3, base: Duration = .milliseconds(500), longestWait: Duration = .seconds(120),
+    statuses: Set<Int> = RetryPolicy.usualStatuses
+  ) {
     (self.retries, self.base, self.longestWait) = (retries, base, longestWait)
+    self.statuses = statuses
   }
 
   public static let none = RetryPolicy(retries: 0)
 
-  func isRetried(_ status: Int) -> Bool {
-    status == 408 || status == 425 || status == 429 || (500...599).contains(status)
-  }
+  func isRetried(_ status: Int) -> Bool { statuses.contains(status) }
 
   func isRetried(_ kind: HTTPError.Kind) -> Bool { kind == .connection || kind == .timeout }
 

@@ -146,7 +146,12 @@ public final class SQLite: Store {
 
   public func presence(of keys: KeyIndex, groups: Int, in schema: TableSchema) async throws -> [Int] {
     try await perform { connection, _ in
-      guard try connection.hasTable(schema.name) else { return Array(repeating: 0, count: groups) }
+      // A column that is going to be added has a value in none of the rows.
+      let difference = try TableDifference(of: schema, in: connection)
+      guard difference.exists, difference.missing.allSatisfy({ $0.role == .local || $0.role == .asset })
+      else {
+        return Array(repeating: 0, count: groups)
+      }
       return try GoneRows.presence(of: keys, groups: groups, in: schema, connection)
     }
   }

@@ -76,7 +76,10 @@ struct LookingTests {
     ])
     let result = try call("explain", "article", "book")
     #expect(result.status == 1)
-    #expect(result.output.hasSuffix("book: 5 records, proven complete\n"), "\(result)")
+    #expect(
+      result.output.hasSuffix(
+        "book: 5 records, proven complete\narticle: page 1: GET BASE/articlesearch.json?q=election&begin_date=20160101&page=0 → 403, N ms, N bytes, 0 records (0 new); stop: it fails the run\n"
+      ), "\(result)")
     #expect(result.errors.hasSuffix("HTTP 403 Forbidden: key *** is void\n"), "\(result)")
   }
 

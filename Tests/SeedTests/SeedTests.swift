@@ -95,7 +95,7 @@ struct SeedTests {
         nyt://article/0006 | Headline 6 | ∅ | U.S. | https://www.example.com/2016/11/06/story-6.html | 2016-11-07T11:06:34.000Z | 600 | [{"name":"subject","value":"Topic 6","rank":1}] | 0
         nyt://article/0007 | Headline 7 | Paragraph 7 of a made-up story. | World | https://www.example.com/2016/11/07/story-7.html | 2016-11-08T11:06:34.000Z | 0 | [{"name":"subject","value":"Topic 7","rank":1}] | 0
         """#)
-    let targets = try server.requests().map(\.target)
+    let targets = try server.requests().map(\.target).sorted()
     expect(
       targets.joined(separator: "\n"),
       is: """

@@ -36,8 +36,7 @@ extension ServerTests {
   @Test("mitmproxy before nginx: what passes is asked again, and a spoilt answer writes nothing")
   func mitmproxy() async throws {
     let origin = try RealServer("nginx")
-    setenv("SYNCD_UPSTREAM", origin.base, 1)
-    let server = try RealServer("mitmproxy")
+    let server = try RealServer("mitmproxy", ["SYNCD_UPSTREAM": origin.base])
     let fixture = try Fixture()
     let engine = Engine(
       store: fixture.store,

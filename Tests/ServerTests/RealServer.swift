@@ -17,10 +17,13 @@ final class RealServer: Sendable {
     atPath: Repository.root + "/.build/servers/installed")
   private static let script = Repository.root + "/Tests/Servers/serve.py"
 
-  init(_ name: String) throws {
+  /// - Parameter variables: of the environment, for the server.
+  init(_ name: String, _ variables: [String: String] = [:]) throws {
     self.name = name
     folder = try TemporaryFolder()
-    process = try ServerProcess(["python3", Self.script, "start", name, folder.path])
+    process = try ServerProcess(
+      ["python3", Self.script, "start", name, folder.path],
+      environment: TestEnvironment.variables.merging(variables) { $1 })
     base = process.line
     guard base.hasPrefix("http") else { throw TestFailure("\(name) did not start") }
   }

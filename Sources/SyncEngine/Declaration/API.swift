@@ -44,7 +44,7 @@ public struct API: Sendable {
 
   public init(
     _ name: String, url: String, auth: Authentication..., headers: HTTPHeaders = [:], rate: Rate? = nil,
-    concurrency: Int = 4,
+    concurrency: Int = 8,
     retry: RetryPolicy = RetryPolicy(), breaker: BreakerPolicy = BreakerPolicy(),
     limits: HTTPLimits = HTTPLimits(), foreignOrigins: [String] = [], errors: [JSONPath] = []
   ) {

@@ -13,7 +13,7 @@ public struct Query: Sendable, ExpressibleByDictionaryLiteral {
   /// Values are sent as they are, braces too.
   public static func model<Model: QueryModel>(_ model: Model) -> Query {
     Query(
-      items: Model.parameters.compactMap { parameter in parameter.item(model) },
+      items: Model.parameters.flatMap { parameter in parameter.items(model) },
       fault: Model.parameters.lazy.compactMap(\.fault).first)
   }
 
@@ -42,7 +42,7 @@ public protocol QueryModel: Sendable {
 
 /// One query parameter of a ``QueryModel``.
 public struct Parameter<Model>: Sendable {
-  let item: @Sendable (Model) -> (name: String, value: String)?
+  let items: @Sendable (Model) -> [(name: String, value: String)]
   let fault: String?
 
   /// - Parameters:
@@ -55,7 +55,19 @@ public struct Parameter<Model>: Sendable {
     let reading = format.reading ?? V.reading
     fault = reading.fault.map { "parameter \"\(name)\": \($0)" }
     let writing = reading.writing
-    item = { model in writing(model[keyPath: keyPath].stored).map { (name, $0) } }
+    items = { model in writing(model[keyPath: keyPath].stored).map { [(name, $0)] } ?? [] }
+  }
+
+  /// A parameter that comes once for each element: `?tag=a&tag=b`, or with the name `"tag[]"` as `?tag%5B%5D=a&…`.
+  public init<V: ColumnValue>(
+    repeating keyPath: any KeyPath<Model, [V]> & Sendable, _ name: String? = nil,
+    _ format: Format<V.Base> = .natural
+  ) {
+    let name = name ?? propertyName(of: keyPath).map(snakeCased) ?? ""
+    let reading = format.reading ?? V.reading
+    fault = reading.fault.map { "parameter \"\(name)\": \($0)" }
+    let writing = reading.writing
+    items = { model in model[keyPath: keyPath].compactMap { writing($0.stored) }.map { (name, $0) } }
   }
 }
 

@@ -17,6 +17,7 @@ public struct Source: Sendable {
   public var errors: [JSONPath]
   public var paging: Paging
   public var maxPages: Int
+  public var maxRecords: Int?
   public var parents: Parents?
   public var filter: RecordFilter?
   public var prepare: Preparation?
@@ -33,7 +34,9 @@ public struct Source: Sendable {
   ///   - format: how the answer is written.
   ///   - errors: places in an answer that fail the run where they hold anything, besides those of the API.
   ///   - paging: how one page leads to the next. ``Paging/none`` says that one answer is all.
-  ///   - maxPages: a net for sources without an end: the run fails when more are pending.
+  ///   - maxPages: a net for sources without an end: the run fails when more are pending, for one parent where there
+  ///     are several.
+  ///   - maxRecords: the same for the records of the whole run.
   ///   - parents: the entity whose rows this one is asked for, one walk each.
   ///   - filter: the records that are this entity's; the others are passed over.
   ///   - prepare: makes a record of each record before it is mapped, for what no field can say.
@@ -44,12 +47,14 @@ public struct Source: Sendable {
   public init(
     _ api: API, _ path: String, query: Query = [:], body: RequestBody? = nil, headers: [String: String] = [:],
     rows: Rows = .list(.root), format: BodyFormat = .json, errors: [JSONPath] = [],
-    paging: Paging, maxPages: Int = 10_000, parents: Parents? = nil, where filter: RecordFilter? = nil,
+    paging: Paging, maxPages: Int = 10_000, maxRecords: Int? = nil, parents: Parents? = nil,
+    where filter: RecordFilter? = nil,
     prepare: Preparation? = nil, badRecords: BadRecords = .fail, conditional: Bool = true
   ) {
     (self.api, self.path, self.query, self.headers, self.rows) = (api, path, query, headers, rows)
     (self.paging, self.maxPages, self.parents, self.badRecords) = (paging, maxPages, parents, badRecords)
     (self.body, self.filter, self.prepare) = (body, filter, prepare)
+    self.maxRecords = maxRecords
     (self.format, self.errors, isConditional) = (format, errors, conditional)
   }
 }

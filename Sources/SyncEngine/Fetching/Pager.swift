@@ -156,7 +156,7 @@ public struct PagingContext: Sendable {
 /// - ``linkHeader``
 /// - ``cursor(_:parameter:in:more:)``
 /// - ``cursor(header:parameter:in:)``
-/// - ``offset(_:limit:size:start:total:in:)``
+/// - ``offset(_:limit:size:start:total:endStatus:in:)``
 /// - ``page(_:from:size:sizeParameter:total:pages:endStatus:in:)``
 /// - ``keyset(_:field:isUnique:more:size:sizeParameter:in:)``
 /// - ``range(_:size:)``
@@ -170,12 +170,12 @@ public struct Paging: Sendable {
   var fault: String?
   /// Distinguishes declarations for the fingerprint of a scope.
   let description: String
-  /// What decisions are made of.
-  let reads: PageOutline.Detail
+  /// What decisions are made of; nil where it may be all of an answer.
+  let reads: PageReads?
 
   init(
     makePager: @escaping @Sendable (PagingContext) -> any Pager, paths: [JSONPath], fault: String? = nil,
-    description: String, reads: PageOutline.Detail = .envelope
+    description: String, reads: PageReads?
   ) {
     (self.makePager, self.paths, self.fault, self.description) = (makePager, paths, fault, description)
     self.reads = reads
@@ -188,7 +188,7 @@ public struct Paging: Sendable {
   ///     delete those.
   ///   - pager: makes a fresh pager for each walk.
   public init(_ name: String, pager: @escaping @Sendable (PagingContext) -> any Pager) {
-    self.init(makePager: pager, paths: [], description: "own \(name)", reads: .whole)
+    self.init(makePager: pager, paths: [], description: "own \(name)", reads: nil)
   }
 }
 

@@ -110,7 +110,9 @@ struct RequestTemplate: Sendable {
 
   /// A value as one segment of a path: encoded, and never a step up or an empty one.
   private func segment(_ value: String) throws(PagingError) -> String {
-    guard !value.isEmpty, value != ".", value != ".." else {
+    // Servers undo the encoding before they look for steps: `..%2Fadmin` leads out too.
+    let parts = value.split(omittingEmptySubsequences: false) { $0 == "/" || $0 == "\\" }
+    guard !value.isEmpty, !parts.contains("."), !parts.contains("..") else {
       throw PagingError("a parent's value \"\(value)\" cannot stand in the path \"\(path)\"")
     }
     return percentEncoded(value)

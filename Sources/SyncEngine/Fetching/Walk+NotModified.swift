@@ -8,33 +8,34 @@ extension KeptPages {
 }
 
 extension KeptPage {
-  /// What the answer was, where status 304 says that it is the same; its header fields may be newer (RFC 9111 §3.2).
-  func outline(unchangedBy response: HTTPResponse) throws(KeptPagesUnusable) -> PageOutline {
-    guard HTTPValidator(validator).agrees(with: response.headers), var outline = PageOutline(parsing: answer)
+  /// What the answer to a request was, where status 304 says that it is the same.
+  func outline(
+    _ request: HTTPRequest, unchangedBy response: HTTPResponse, reads: PageReads
+  ) throws(KeptPagesUnusable) -> PageOutline {
+    // A validator is that of one resource: what a redirect leads to is perhaps another one than it was.
+    guard response.url == request.url, HTTPValidator(validator).agrees(with: response.headers),
+      let outline = PageOutline(parsing: answer, reads: reads)
     else { throw KeptPagesUnusable() }
-    for name in Set(response.headers.fields.map { $0.name.lowercased() })
-    where !PageOutline.passedOver.contains(name) {
-      outline.headers[name] = response.headers[name]
-    }
     return outline
   }
 }
 
 // Pages that are as they were (RFC 9110 §13.1.2): asked for with a condition, answered with 304.
 extension Walker {
-  /// Walks as ``walk(parents:seen:number:confirming:extent:)`` does; where what is kept of pages turns out to be of no
-  /// use, once more without it.
-  mutating func walkUsingKept(
-    parents: [[StoredValue]], seen: inout SeenKeys, number: UInt8,
+  /// Walks as ``walk(parents:seen:number:confirming:extent:)`` does, and puts what came to an earlier walk of the run.
+  /// Where what is kept of pages turns out to be of no use, it walks once more without.
+  mutating func walk(
+    _ all: inout Walk, parents: [[StoredValue]], seen: inout SeenKeys, number: UInt8,
     confirming first: ProofOfCompleteness? = nil
-  ) async throws -> Walk {
-    let before = seen
+  ) async throws {
+    let (before, seenBefore) = (all, seen)
     do {
-      return try await walk(parents: parents, seen: &seen, number: number, confirming: first)
+      try all.add(await walk(parents: parents, seen: &seen, number: number, confirming: first))
+      if kept?.isTorn(all.rows, all.states, plan.decoding.allNested) == true { throw KeptPagesUnusable() }
     } catch is KeptPagesUnusable {
       kept = kept?.withoutPages
-      seen = before
-      return try await walk(parents: parents, seen: &seen, number: number, confirming: first)
+      (all, seen) = (before, seenBefore)
+      try all.add(await walk(parents: parents, seen: &seen, number: number, confirming: first))
     }
   }
 
@@ -58,10 +59,7 @@ extension Walker {
     var isAtBoundary = repeatsBoundary
     var isUsable = true
     let isRead = PageKeys.forEach(in: known.keys) { table, key in
-      guard table == 0 else {
-        if gathering.nestedKeys[table - 1].contains(key) { isUsable = false }
-        return
-      }
+      guard table == 0 else { return }
       keys += 1
       switch gathering.seen.index.insert(
         key, ordinal: gathering.seen.nextOrdinal, walk: gathering.walkNumber, part: gathering.part)
@@ -85,19 +83,19 @@ extension Walker {
     gathering.walk.notModified += 1
     gathering.walk.states[known.page] = .unchanged
     // Records that a filter passes over show no key.
-    return newKeys == 0 ? outline.elements - keys : newKeys
+    return newKeys == 0 ? max(0, outline.elements - keys) : newKeys
   }
 
   /// What the next run may know of a page that came in full; nil where the server gave nothing to ask by, or where there
   /// is a secret in it.
   func keep(
-    _ page: Page, _ rows: PageRows?, records: Int, _ response: HTTPResponse, as name: String
+    _ page: Page, _ rows: PageRows?, records: Int, of request: HTTPRequest, _ response: HTTPResponse,
+    as name: String
   ) -> KeptPage? {
-    guard let validator = HTTPValidator(of: response.headers), let root = page.root,
-      let outline = PageOutline.text(
-        status: page.status, headers: page.headers, elements: page.recordCount, records: records, body: root,
-        rows: plan.source.rows, detail: plan.source.paging.reads)
+    guard response.url == request.url, let validator = HTTPValidator(of: response.headers),
+      let reads = plan.source.paging.reads
     else { return nil }
+    let outline = PageOutline.text(of: page, records: records, reads: reads)
     let text = String(decoding: outline, as: UTF8.self)
     guard redactor.withoutSecrets(outline) == text,
       redactor.withoutSecrets(validator.text.utf8) == validator.text

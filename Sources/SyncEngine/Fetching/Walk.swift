@@ -18,6 +18,26 @@ struct Walk: Sendable {
   var notModified = 0
   /// What the next run may know of the pages, by their names.
   var states: [String: PageState] = [:]
+
+  /// Adds a later walk of the same run, whose outcome counts.
+  ///
+  /// - Throws: ``KeptPagesUnusable`` for a page that came in full and then is said to be what it was before: its rows
+  ///   are not those that are kept.
+  mutating func add(_ later: Walk) throws(KeptPagesUnusable) {
+    for (name, state) in later.states {
+      if case .fresh? = states[name], case .unchanged = state { throw KeptPagesUnusable() }
+      states[name] = state
+    }
+    rows += later.rows
+    pages += later.pages
+    records += later.records
+    bytes += later.bytes
+    duplicates += later.duplicates
+    rejects += later.rejects
+    superseded.formUnion(later.superseded)
+    notModified += later.notModified
+    (outcome, absentColumns) = (later.outcome, later.absentColumns)
+  }
 }
 
 /// How far a run is, for those who watch it.
@@ -89,8 +109,6 @@ struct Walker: Sendable {
     var ledger: WalkLedger
     var seen: SeenKeys
     let walkNumber: UInt8
-    /// Keys of nested records that came with a page, by table.
-    var nestedKeys: [KeyIndex] = []
     var badCount = 0
     var keyBytes = KeyBytes()
     /// Pages of this part, by hash, that had no new key, and records without one.
@@ -99,17 +117,6 @@ struct Walker: Sendable {
     var passedOver = 0
     /// Why the first parent was passed over.
     var firstPassedOver = ""
-
-    /// Notes the keys of nested records.
-    mutating func note(_ batches: [NestedBatch], _ tables: [DecodingPlan.Nested]) {
-      for (table, nested) in tables.enumerated() {
-        let columns = nested.plan.keyColumns
-        for row in 0..<batches[table].batch.rowCount {
-          keyBytes.set(columns, of: batches[table].batch, row)
-          _ = keyBytes.withBytes { nestedKeys[table].insert($0, ordinal: 0) }
-        }
-      }
-    }
 
     /// A record came for a key that an earlier position has.
     mutating func supersede(_ position: Int) {
@@ -134,8 +141,7 @@ struct Walker: Sendable {
     let reader = BodyReader(
       plan.source.format, rows: plan.source.rows, keyMembers: plan.decoding.keyMembers, redactor: redactor)
     var gathering = Gathering(
-      ledger: WalkLedger(mayShift: mayShift), seen: seen, walkNumber: number,
-      nestedKeys: plan.decoding.allNested.map { _ in KeyIndex() })
+      ledger: WalkLedger(mayShift: mayShift), seen: seen, walkNumber: number)
     let parents = parents.map { row in
       zip(row, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
     }
@@ -222,7 +228,9 @@ struct Walker: Sendable {
 
       var page = Page(number: partPages, status: response.status, headers: response.headers)
       let known = response.status == 304 ? kept?[sent, parent] : nil
-      let outline = try known.map { try $0.outline(unchangedBy: response) }
+      let outline = try known.map {
+        try $0.outline(sent, unchangedBy: response, reads: plan.source.paging.reads ?? PageReads())
+      }
       if let outline { (page.status, page.headers) = (outline.status, outline.headers) }
       let isPage = pager.isPage(status: page.status)
       if !isPage, partPages == 1, plan.source.parents?.skippedStatuses.contains(response.status) == true {
@@ -231,17 +239,24 @@ struct Walker: Sendable {
         report(page, sent, response, "stop: the parent is passed over", gathering)
         return
       }
+      /// The run cannot go on from this answer.
+      func failure(_ reason: String) -> WalkFailure {
+        report(page, sent, response, "stop: it fails the run", gathering)
+        return WalkFailure(page: number, url: sent.url, reason)
+      }
       guard isPage || pager.isEnd(status: response.status, page: partPages) else {
-        throw WalkFailure(page: number, url: sent.url, statusText(response))
+        // What leads to the next page may be out of date where its page was not sent again.
+        if gathering.walk.notModified > 0, [400, 404, 410, 422].contains(response.status) {
+          throw KeptPagesUnusable()
+        }
+        throw failure(statusText(response))
       }
       let repeatsBoundary = pager.repeatsBoundary
       var decision: PageDecision?
       /// What follows the page; the request for it is under way when this returns.
       func decide() throws {
         let decided: PageDecision
-        do { decided = try pager.decide(after: page) } catch {
-          throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
-        }
+        do { decided = try pager.decide(after: page) } catch { throw failure(quoted("\(error)")) }
         decision = decided
         guard case .next(let next) = decided else { return }
         request = try self.request(next, parent: parent, home: home, current: current, page: number)
@@ -257,20 +272,23 @@ struct Walker: Sendable {
       }
 
       if isPage {
-        let document: JSONDocument
-        do { document = try outline?.body ?? reader.document(of: response) } catch {
-          throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
+        var records: JSONValue?
+        if let outline {
+          (page.root, page.firstRecord, page.lastRecord) = (outline.root, outline.first, outline.last)
+        } else {
+          let list: RecordList
+          let root: JSONValue
+          do { root = try reader.document(of: response).root } catch { throw failure(quoted("\(error)")) }
+          page.root = root
+          do { list = try RecordList(in: root, rows: plan.source.rows, errors: errors) } catch {
+            throw failure(redactor.excerpt("\(error)".utf8, limit: 500))
+          }
+          for doubt in [reader.doubt(about: response), list.errorMember.map(carried)].compactMap(\.self) {
+            gathering.ledger.doubt(doubt)
+          }
+          (page.firstRecord, page.lastRecord) = list.ends
+          records = list.value
         }
-        if outline == nil, let doubt = reader.doubt(about: response) { gathering.ledger.doubt(doubt) }
-        page.root = document.root
-        let list: RecordList
-        do { list = try RecordList(in: document.root, rows: plan.source.rows, errors: errors) } catch {
-          throw WalkFailure(page: number, url: sent.url, redactor.excerpt("\(error)".utf8, limit: 500))
-        }
-        if let errorMember = list.errorMember {
-          gathering.ledger.doubt("the answer carries \(redactor.excerpt(errorMember.utf8, limit: 120))")
-        }
-        (page.firstRecord, page.lastRecord) = list.ends
         // The next page is on its way while this one is decoded.
         if !pager.needsRecords && extent == .all { try decide() }
         if let known, let outline {
@@ -279,14 +297,17 @@ struct Walker: Sendable {
         } else {
           let before = gathering.walk.records
           var rows: PageRows?
-          if let records = list.value {
+          if let records {
             (page.recordCount, page.newKeyCount, rows) = decode(
               records, page: number, parent: parent, repeatsBoundary: repeatsBoundary, decoder, &gathering)
           }
           if let name = kept?.name(sent, parent) {
             gathering.walk.states[name] = .fresh(
-              keep(page, rows, records: gathering.walk.records - before, response, as: name))
+              keep(page, rows, records: gathering.walk.records - before, of: sent, response, as: name))
           }
+        }
+        if let limit = plan.source.maxRecords, gathering.walk.records > limit {
+          throw failure("more than \(limit) records came (maxRecords)")
         }
       }
       let isFull = if case .records(let limit) = extent { gathering.walk.records >= limit } else { false }
@@ -383,12 +404,25 @@ struct Walker: Sendable {
       text +=
         ", and it asks for a wait of \(wait.components.seconds) s (Retry-After), longer than retry.longestWait (\(longest) s)"
     }
-    if let document = try? JSONDocument.parse(response.body) {
-      let said = ["message", "detail", "error_description", "error", "errors", "title"].lazy
-        .compactMap { document.root[$0] }.first { !$0.isNull }
-      if let said { text += ": \(redactor.excerpt((said.string ?? said.text).utf8, limit: 300))" }
-    }
+    if let said = said(by: response) { text += ": \(redactor.excerpt(said.utf8, limit: 300))" }
     return text
+  }
+
+  /// What a server says about a failure: a member of a JSON object that is there for it, or plain text.
+  private func said(by response: HTTPResponse) -> String? {
+    if let root = (try? JSONDocument.parse(response.body))?.root {
+      return ["message", "detail", "error_description", "error", "errors", "title"].lazy
+        .compactMap { root[$0] }.map { $0.string ?? $0.text }.first {
+          !["null", "", "[]", "{}"].contains($0)
+        }
+    }
+    guard response.headers["Content-Type"]?.lowercased().hasPrefix("text/plain") == true else { return nil }
+    let line = String(decoding: response.body.prefix(2000), as: UTF8.self)
+    return line.allSatisfy(\.isWhitespace) ? nil : line
+  }
+
+  private func carried(_ errorMember: String) -> String {
+    "the answer carries \(redactor.excerpt(errorMember.utf8, limit: 120))"
   }
 
   /// A message that quotes the source and says at its end what is wrong.
@@ -449,7 +483,6 @@ struct Walker: Sendable {
       newKeys = count - batch.rowCount
     }
     gathering.walk.records += rows.recordCount
-    if kept?.pages.isEmpty == false { gathering.note(rows.nested, plan.decoding.allNested) }
     if batch.rowCount > 0 || !rows.nested.isEmpty { gathering.walk.rows.append(rows) }
     return (count, newKeys, rows)
   }

@@ -29,6 +29,17 @@ struct DecodingPlan: Sendable {
     case fetchedAt
     /// A column of the parent's row, by position among the asked-for ones.
     case parent(Int)
+
+    /// Whether the time of the fetch is in it.
+    var isTime: Bool {
+      switch self {
+      case .fetchedAt: true
+      case .first(let sources): sources.contains(where: \.isTime)
+      case .template(let parts):
+        parts.contains { if case .value(let source) = $0 { source.isTime } else { false } }
+      default: false
+      }
+    }
   }
 
   enum TemplatePart: Sendable {

@@ -223,8 +223,8 @@ public final class Engine: Sendable {
       }
     }
     var seen = SeenKeys()
-    var walk = try await walker.walkUsingKept(parents: parents, seen: &seen, number: 1)
-    run.add(walk)
+    var walk = Walk()
+    try await walker.walk(&walk, parents: parents, seen: &seen, number: 1)
 
     var doubts = walk.outcome.doubts
     if let scopeBefore = state["scope"], scopeBefore != scope {
@@ -246,15 +246,8 @@ public final class Engine: Sendable {
         try await store.countUnseen(seen.index, scope: deletionScope(plan, parents), in: plan.schema).unseen
           > 0
       {
-        let second = try await walker.walkUsingKept(
-          parents: parents, seen: &seen, number: 2, confirming: first)
-        run.add(second)
-        walk.rows += second.rows
-        walk.superseded.formUnion(second.superseded)
-        walk.rejects += second.rejects
-        walk.notModified += second.notModified
-        walk.states.merge(second.states) { $1 }
-        switch second.outcome {
+        try await walker.walk(&walk, parents: parents, seen: &seen, number: 2, confirming: first)
+        switch walk.outcome {
         case .proven(let confirmed): (proof, deletion) = (confirmed, arm(confirmed))
         case .unproven(let reasons):
           doubts += reasons
@@ -263,6 +256,7 @@ public final class Engine: Sendable {
       }
     }
 
+    run.add(walk)
     run.finished = Timestamp.now
     run.outcome = doubts.isEmpty ? .proven : .unproven
     if !doubts.isEmpty {

@@ -86,8 +86,14 @@ struct EntityPlan: Sendable {
     return paths.count == 1 && source.prepare == nil ? paths[0] : nil
   }
 
-  /// Whether pages may be asked for with a condition: an answer to a POST has no validator that means anything.
-  var isConditional: Bool { source.isConditional && source.body == nil && source.paging.reads != .whole }
+  /// Whether pages may be asked for with a condition: an answer to a POST has no validator that means anything, and
+  /// where the time is part of a key, each answer brings other rows.
+  var isConditional: Bool {
+    source.isConditional && source.body == nil && source.paging.isOutlined
+      && !([decoding] + decoding.allNested.map(\.plan)).contains { plan in
+        plan.columns.contains { $0.isKey && $0.source.isTime }
+      }
+  }
 
   /// Everything that decides what becomes of a page: rows that were made of it in another way are not what would be
   /// made of it now.

@@ -103,6 +103,40 @@ struct KeptPages: Sendable {
     for (page, isSound) in zip(kept, sound) where isSound { pages[page.page] = page }
   }
 
+  /// Whether a record inside of others stands on a page that was not sent again and on one that was, or that is gone:
+  /// which of them counts is told by the pages in full alone.
+  ///
+  /// - Parameters:
+  ///   - rows: of the pages that were sent.
+  ///   - states: of all pages of the run.
+  func isTorn(_ rows: [PageRows], _ states: [String: PageState], _ tables: [DecodingPlan.Nested]) -> Bool {
+    guard !tables.isEmpty else { return false }
+    // By table: several lists may fill one.
+    var unsent: [String: KeyIndex] = [:]
+    func forEachNested(of page: KeptPage, _ body: (String, UnsafeBufferPointer<UInt8>) -> Void) {
+      _ = PageKeys.forEach(in: page.keys) { if $0 > 0 { body(tables[$0 - 1].schema.name, $1) } }
+    }
+    func isUnchanged(_ name: String) -> Bool { if case .unchanged? = states[name] { true } else { false } }
+    for (name, page) in pages where isUnchanged(name) {
+      forEachNested(of: page) { _ = unsent[$0, default: KeyIndex()].insert($1, ordinal: 0) }
+    }
+    guard !unsent.isEmpty else { return false }
+    var isTorn = false
+    for (name, page) in pages where !isUnchanged(name) {
+      forEachNested(of: page) { if unsent[$0]?.contains($1) == true { isTorn = true } }
+    }
+    var key = KeyBytes()
+    for page in rows {
+      for (nested, table) in zip(page.nested, tables) {
+        for row in 0..<nested.batch.rowCount {
+          key.set(table.plan.keyColumns, of: nested.batch, row)
+          if key.withBytes({ unsent[table.schema.name]?.contains($0) }) == true { isTorn = true }
+        }
+      }
+    }
+    return isTorn
+  }
+
   var withoutPages: KeptPages { KeptPages(hashKey: hashKey) }
 
   /// The name of a page.

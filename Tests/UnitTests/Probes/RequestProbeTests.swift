@@ -48,9 +48,11 @@ struct RequestProbeTests {
     let template = try RequestTemplate(source, entity: "comment", parentColumns: [])
     func address(_ value: String) throws -> String { try template.request(parent: [.text(value)]).url.string }
     #expect(
-      try address("a b/../c?d")
-        == "https://h.example/v1/posts/a%20b%2F..%2Fc%3Fd/comments?of=a%20b%2F..%2Fc%3Fd")
-    for bad in ["", ".", ".."] { #expect(throws: PagingError.self) { try address(bad) } }
+      try address("a b/..c?d")
+        == "https://h.example/v1/posts/a%20b%2F..c%3Fd/comments?of=a%20b%2F..c%3Fd")
+    for bad in ["", ".", "..", "../admin", "a/../b", "a/.", "..\\admin"] {
+      #expect(throws: PagingError.self) { try address(bad) }
+    }
   }
 
   struct Filter: Codable, ColumnValue { var genre: String }

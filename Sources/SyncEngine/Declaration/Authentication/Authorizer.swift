@@ -185,7 +185,8 @@ struct Authorizer: Sendable {
     case .query(let name, let value):
       // What is derived from a secret is secret too; a bare time stamp is not.
       if Int(value) == nil { redactor.add(value, isPassing: true) }
-      request.url = request.url.appending(query: [(name, value)])
+      // A next link may repeat what the request before was authorised by.
+      request.url = request.url.setting(query: name, value)
     case .header(let name, let value):
       if Int(value) == nil { redactor.add(value, isPassing: true) }
       // The part behind a scheme's name, such as the base64 of a password.

@@ -18,6 +18,9 @@ enum PathValidator {
     if source.maxPages < 1 {
       throw DeclarationError("\(entity): maxPages is \(source.maxPages); it has to be 1 or more")
     }
+    if let limit = source.maxRecords, limit < 1 {
+      throw DeclarationError("\(entity): maxRecords is \(limit); it has to be 1 or more")
+    }
     if !(0...1).contains(source.badRecords.quarantineShare) {
       throw DeclarationError(
         "\(entity): the share of bad records is \(source.badRecords.quarantineShare); it is a share from 0 to 1"

@@ -35,6 +35,9 @@ final class BodyReader {
     var body = response.body
     var charset = Charset.declared(by: response.headers["Content-Type"])
     if case .xml = format.form, charset == nil { charset = Charset.declaredByXML(body) }
+    if charset == nil, body.starts(with: [0xFF, 0xFE]) || body.starts(with: [0xFE, 0xFF]) {
+      charset = "UTF-16"
+    }
     if let charset, !Charset.isUTF8(charset) { body = try Charset.utf8(body, from: charset) }
     switch format.form {
     case .json: break

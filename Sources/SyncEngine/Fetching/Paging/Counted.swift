@@ -10,23 +10,26 @@ extension Paging {
   ///   - size: records per page.
   ///   - start: the first page's offset.
   ///   - total: the number of all records, in the body.
+  ///   - endStatus: statuses that an offset behind the last record is answered with, such as 404.
   public static func offset(
     _ parameter: String, limit: String? = nil, size: Int, start: Int = 0, total: JSONPath? = nil,
-    in place: ParameterPlace = .query
+    endStatus: Set<Int> = [], in place: ParameterPlace = .query
   ) -> Paging {
     Paging(
       makePager: { context in
         Counted(
           style: .offset(parameter), first: start, size: size, sizeParameter: limit, total: total, pages: nil,
-          endStatus: [], place: place, asksForEnd: context.asksForEnd)
+          endStatus: endStatus, place: place, asksForEnd: context.asksForEnd)
       },
       paths: total.map { [$0] } ?? [], fault: Counted.fault(size: size),
-      description: "offset \(parameter) \(limit ?? "") \(size) \(start) \(total?.description ?? "") \(place)")
+      description:
+        "offset \(parameter) \(limit ?? "") \(size) \(start) \(total?.description ?? "") \(place)",
+      reads: PageReads(body: total.map { [$0] } ?? []))
   }
 
   /// A query parameter holds the page's number.
   ///
-  /// The walk ends as with ``offset(_:limit:size:start:total:)``, and at a declared status on any page but the first.
+  /// The walk ends as with ``offset(_:limit:size:start:total:endStatus:in:)``, and at a declared status on any page but the first.
   ///
   /// - Parameters:
   ///   - first: the first page's number.
@@ -50,8 +53,8 @@ extension Paging {
       },
       paths: [total, pages].compactMap { $0 }, fault: Counted.fault(size: size),
       description:
-        "page \(parameter) \(first) \(size ?? 0) \(sizeParameter ?? "") \(total?.description ?? "") \(pages?.description ?? "") \(place)"
-    )
+        "page \(parameter) \(first) \(size ?? 0) \(sizeParameter ?? "") \(total?.description ?? "") \(pages?.description ?? "") \(place)",
+      reads: PageReads(body: [total, pages].compactMap { $0 }))
   }
 }
 

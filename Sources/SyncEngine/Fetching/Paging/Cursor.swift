@@ -13,7 +13,8 @@ extension Paging {
     Paging(
       makePager: { _ in Cursor(token: .body(path), parameter: parameter, place: place, more: more) },
       paths: [path] + (more.map { [$0] } ?? []),
-      description: "cursor \(path) \(parameter) \(place) \(more?.description ?? "")")
+      description: "cursor \(path) \(parameter) \(place) \(more?.description ?? "")",
+      reads: PageReads(body: [path] + (more.map { [$0] } ?? [])))
   }
 
   /// A header field hands out the token.
@@ -22,7 +23,8 @@ extension Paging {
   ) -> Paging {
     Paging(
       makePager: { _ in Cursor(token: .header(name), parameter: parameter, place: place, more: nil) },
-      paths: [], description: "cursor header \(name) \(parameter) \(place)")
+      paths: [], description: "cursor header \(name) \(parameter) \(place)",
+      reads: PageReads(headers: [name]))
   }
 }
 

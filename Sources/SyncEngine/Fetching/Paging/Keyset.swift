@@ -16,21 +16,22 @@ extension Paging {
   ///     not count the record itself in may pass over another one with its value, and the end proves nothing.
   ///   - more: a flag in the body; where it is false the walk ends.
   ///   - size: records per page, and the parameter for it.
+  ///   - endStatus: statuses that a bound behind the last record is answered with, such as 404; they prove nothing.
   public static func keyset(
     _ parameter: String, field: JSONPath, isUnique: Bool = false, more: JSONPath? = nil, size: Int? = nil,
-    sizeParameter: String? = nil, in place: ParameterPlace = .query
+    sizeParameter: String? = nil, endStatus: Set<Int> = [], in place: ParameterPlace = .query
   ) -> Paging {
     Paging(
       makePager: { context in
         Keyset(
           parameter: parameter, field: field, isUnique: isUnique || field.description == context.keyPath,
           more: more, size: size, sizeParameter: sizeParameter,
-          place: place)
+          endStatus: endStatus, place: place)
       },
       paths: [field] + (more.map { [$0] } ?? []), fault: Counted.fault(size: size),
       description:
         "keyset \(parameter) \(field) \(more?.description ?? "") \(size ?? 0) \(sizeParameter ?? "") \(place)",
-      reads: .ends)
+      reads: PageReads(body: more.map { [$0] } ?? [], record: [field]))
   }
 }
 
@@ -41,6 +42,7 @@ struct Keyset: Pager {
   let more: JSONPath?
   let size: Int?
   let sizeParameter: String?
+  let endStatus: Set<Int>
   let place: ParameterPlace
   private var trail = TokenTrail()
   /// What the page was asked for with.
@@ -52,14 +54,16 @@ struct Keyset: Pager {
 
   init(
     parameter: String, field: JSONPath, isUnique: Bool, more: JSONPath?, size: Int?, sizeParameter: String?,
-    place: ParameterPlace
+    endStatus: Set<Int> = [], place: ParameterPlace
   ) {
+    self.endStatus = endStatus
     (self.parameter, self.field, self.more, self.size) = (parameter, field, more, size)
     (self.isUnique, self.sizeParameter, self.place) = (isUnique, sizeParameter, place)
   }
 
   var needsRecords: Bool { true }
   var repeatsBoundary: Bool { true }
+  func isEnd(status: Int, page: Int) -> Bool { page > 1 && endStatus.contains(status) }
   func firstRequest() -> PageRequest { .items(sizeItems) }
 
   private var sizeItems: [PageRequest.Item] {
@@ -68,6 +72,7 @@ struct Keyset: Pager {
   }
 
   mutating func decide(after page: Page) throws -> PageDecision {
+    if page.root == nil { return .end(.unproven("status \(page.status) ended the pages")) }
     let first = bound == nil ? nil : try page.firstRecord.map { try value(in: $0).text }
     if first != bound { mayHavePassedOver = true }
     guard let last = page.lastRecord, try page.flag(at: more) != false else { return .end(end) }

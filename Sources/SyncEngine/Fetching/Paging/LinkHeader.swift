@@ -6,7 +6,9 @@ extension Paging {
   /// The same with another relation type.
   public static func linkHeader(rel: String) -> Paging {
     Paging(
-      makePager: { _ in LinkHeader(relation: rel.lowercased()) }, paths: [], description: "link header \(rel)"
+      makePager: { _ in LinkHeader(relation: rel.lowercased()) }, paths: [],
+      description: "link header \(rel)",
+      reads: PageReads(headers: ["Link"])
     )
   }
 }

@@ -4,13 +4,17 @@ extension Paging {
   /// The address of the next page stands in the body: absolute, relative or only a query. Absent, null or `""`
   /// ends the walk, and proves that it is complete.
   public static func next(_ path: JSONPath) -> Paging {
-    Paging(makePager: { _ in NextLink(place: .body(path)) }, paths: [path], description: "next \(path)")
+    Paging(
+      makePager: { _ in NextLink(place: .body(path)) }, paths: [path], description: "next \(path)",
+      reads: PageReads(body: [path]))
   }
 
   /// The address of the next page stands in a header field of its own, such as Kinto's `Next-Page`. Its absence ends
   /// the walk, and proves that it is complete.
   public static func next(header name: String) -> Paging {
-    Paging(makePager: { _ in NextLink(place: .header(name)) }, paths: [], description: "next header \(name)")
+    Paging(
+      makePager: { _ in NextLink(place: .header(name)) }, paths: [], description: "next header \(name)",
+      reads: PageReads(headers: [name]))
   }
 }
 

@@ -11,7 +11,7 @@ extension Paging {
   public static func range(_ unit: String, size: Int) -> Paging {
     Paging(
       makePager: { _ in RangeHeader(unit: unit, size: size) }, paths: [], fault: Counted.fault(size: size),
-      description: "range \(unit) \(size)")
+      description: "range \(unit) \(size)", reads: PageReads(headers: ["Content-Range"]))
   }
 }
 

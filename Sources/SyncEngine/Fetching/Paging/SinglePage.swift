@@ -1,7 +1,7 @@
 extension Paging {
   /// One answer is all there is.
   public static var none: Paging {
-    Paging(makePager: { _ in SinglePage() }, paths: [], description: "none")
+    Paging(makePager: { _ in SinglePage() }, paths: [], description: "none", reads: PageReads())
   }
 }
 

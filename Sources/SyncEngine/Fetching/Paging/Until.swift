@@ -7,7 +7,7 @@ extension Paging {
     let makeInner = makePager
     return Paging(
       makePager: { Until(inner: makeInner($0), isLast: isLast) }, paths: paths, fault: fault,
-      description: "\(description) until \(name)", reads: .whole)
+      description: "\(description) until \(name)", reads: nil)
   }
 }
 
@@ -23,6 +23,7 @@ struct Until: Pager {
   var needsRecords: Bool { true }
   var mayShift: Bool { inner.mayShift }
   var repeatsBoundary: Bool { inner.repeatsBoundary }
+  var mayBeEmptyMidway: Bool { inner.mayBeEmptyMidway }
   func isPage(status: Int) -> Bool { inner.isPage(status: status) }
   func isEnd(status: Int, page: Int) -> Bool { inner.isEnd(status: status, page: page) }
   func firstRequest() -> PageRequest { inner.firstRequest() }
