@@ -29,10 +29,20 @@ struct CommitWriter {
       // The rows to delete are those that stood there before the run, whatever triggers insert in it.
       var gone: GoneRows?
       if let deletion = commit.deletion {
-        let found = try GoneRows(of: main.schema, seen: deletion.seen, scope: deletion.scope, in: connection)
+        var found = try GoneRows(of: main.schema, seen: deletion.seen, scope: deletion.scope, in: connection)
+        if deletion.runs > 1 {
+          try found.keepThoseMissing(inRuns: deletion.runs, of: run.entity, in: connection)
+        }
+        let largest = try Journal.largestScope(before: run, in: connection)
         try deletion.bound.check(
-          deleting: found.count, of: found.rowsInScope, isAnswerEmpty: deletion.isAnswerEmpty)
+          deleting: found.count, of: found.rowsInScope, largest: largest,
+          isAnswerEmpty: deletion.isAnswerEmpty, allowed: deletion.allowed)
+        run.exceedsGuard = deletion.bound.isExceeded(
+          deleting: found.count, of: found.rowsInScope, largest: largest)
+        run.rowsInScope = found.rowsInScope
         gone = found.count > 0 ? found : nil
+      } else {
+        try GoneRows.forgetAbsence(of: run.entity, seen: commit.seen, in: main.schema, connection)
       }
       // Deletions first, so that what was unique about a row that is gone is free; but where a deletion could reach
       // back into the table by a cascade, a row that has moved away from a gone one must have moved before.
@@ -44,6 +54,9 @@ struct CommitWriter {
       run.unchanged += counts.unchanged
       if deletesLast { run.deleted = try delete(gone, in: connection) }
       gone?.discard(in: connection)
+      if let mark = commit.mark {
+        try GoneRows.unmark(mark, seen: commit.seen, in: main.schema, connection)
+      }
 
       var changed = counts.inserted + counts.updated + run.deleted > 0 ? [main.schema.name] : []
       for (nested, table) in zip(commit.nested, nestedTables)
@@ -68,6 +81,7 @@ struct CommitWriter {
   /// Deletes under the guard, which counts what goes with the rows by cascades and triggers too.
   private func delete(_ gone: GoneRows?, in connection: Connection) throws -> Int {
     guard let gone, let deletion = commit.deletion else { return 0 }
+    if let mark = deletion.mark { return try gone.mark(mark, at: commit.run.started, in: connection) }
     let watch = RowWatch(in: connection)
     defer { watch.stop(in: connection) }
     let deleted = try gone.delete(in: connection)
@@ -83,7 +97,8 @@ struct CommitWriter {
     for (table, count) in watch.deleted where !own.contains(table.asciiLowercased) {
       let left = Int(try connection.integer("SELECT count(*) FROM \(quoted(table))") ?? 0)
       do {
-        try deletion.bound.check(deleting: count, of: left + count, isAnswerEmpty: deletion.isAnswerEmpty)
+        try deletion.bound.check(
+          deleting: count, of: left + count, isAnswerEmpty: deletion.isAnswerEmpty, allowed: deletion.allowed)
       } catch { throw error.reaching(table) }
     }
     return deleted

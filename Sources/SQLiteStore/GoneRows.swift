@@ -9,7 +9,7 @@ struct GoneRows {
   let schema: TableSchema
   let seen: KeyIndex
   let scope: DeletionScope?
-  let count: Int
+  private(set) var count: Int
   let rowsInScope: Int
 
   /// Notes the rows in a temporary table.
@@ -39,6 +39,83 @@ struct GoneRows {
     of keys: KeyIndex, groups: Int, in schema: TableSchema, _ connection: Connection
   ) throws -> [Int] {
     try Search(schema: schema, seen: keys, scope: nil).countByPosition(groups, in: connection)
+  }
+
+  /// Counts one more run in which the rows are missing, and leaves to be deleted those that were in enough of them. A row
+  /// that was seen, or is no more, begins anew.
+  mutating func keepThoseMissing(inRuns runs: Int, of entity: String, in connection: Connection) throws {
+    let key = "json_array(\(schema.keys.map { quoted($0.name) }.joined(separator: ", ")))"
+    if count == 0 {
+      try connection.run("DELETE FROM syncd_absent WHERE entity = ?1", [.text(entity)])
+      return
+    }
+    try connection.run(
+      "DELETE FROM syncd_absent WHERE entity = ?1 AND key NOT IN (SELECT \(key) FROM temp.syncd_gone)",
+      [.text(entity)])
+    try connection.run(
+      "INSERT INTO syncd_absent (entity, key, runs) SELECT ?1, \(key), 1 FROM temp.syncd_gone WHERE true ON CONFLICT (entity, key) DO UPDATE SET runs = runs + 1",
+      [.text(entity)])
+    try connection.run(
+      "DELETE FROM temp.syncd_gone WHERE \(key) IN (SELECT key FROM syncd_absent WHERE entity = ?1 AND runs < ?2)",
+      [.text(entity), .integer(Int64(runs))])
+    count = Int(try connection.integer("SELECT count(*) FROM temp.syncd_gone") ?? 0)
+  }
+
+  /// Forgets that rows were missing which are seen again, where nothing else is to be judged.
+  static func forgetAbsence(
+    of entity: String, seen: KeyIndex, in schema: TableSchema, _ connection: Connection
+  ) throws {
+    guard try connection.integer("SELECT 1 FROM syncd_absent WHERE entity = ?1", .text(entity)) != nil else {
+      return
+    }
+    let search = Search(schema: schema, seen: seen, scope: nil)
+    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
+    try search.withFunctions(in: connection) { connection in
+      try connection.run(
+        "DELETE FROM syncd_absent WHERE entity = ?1 AND key IN (SELECT json_array(\(keys)) FROM main.\(quoted(schema.name)) WHERE NOT (\(search.isUnseen)))",
+        [.text(entity)])
+    }
+  }
+
+  /// The keys of the rows, in their order. Reads only.
+  static func keys(
+    of schema: TableSchema, seen: KeyIndex, scope: DeletionScope?, in connection: Connection
+  ) throws -> [[StoredValue]] {
+    let search = Search(schema: schema, seen: seen, scope: scope)
+    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
+    return try search.withFunctions(in: connection) { connection in
+      let statement = try connection.prepare(
+        "SELECT \(keys) FROM main.\(quoted(schema.name)) WHERE \(search.inScope) AND \(search.isUnseen) ORDER BY \(keys)"
+      )
+      var found: [[StoredValue]] = []
+      while try connection.step(statement) {
+        found.append(
+          try schema.keys.enumerated().map { try RowReader.value(statement, Int32($0), $1) })
+      }
+      return found
+    }
+  }
+
+  /// Notes the time in a column of the rows, and returns their number.
+  func mark(_ column: String, at time: Int64, in connection: Connection) throws -> Int {
+    guard count > 0 else { return 0 }
+    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
+    try connection.run(
+      "UPDATE main.\(quoted(schema.name)) SET \(quoted(column)) = ?1 WHERE (\(keys)) IN (SELECT \(keys) FROM temp.syncd_gone)",
+      [.text(Timestamp.text(time))])
+    return connection.changes
+  }
+
+  /// Clears the column of rows that are seen again.
+  static func unmark(
+    _ column: String, seen: KeyIndex, in schema: TableSchema, _ connection: Connection
+  ) throws {
+    let search = Search(schema: schema, seen: seen, scope: nil)
+    try search.withFunctions(in: connection) { connection in
+      try connection.execute(
+        "UPDATE main.\(quoted(schema.name)) SET \(quoted(column)) = NULL WHERE \(quoted(column)) IS NOT NULL AND NOT (\(search.isUnseen))"
+      )
+    }
   }
 
   /// Deletes the rows and returns their number.
@@ -136,21 +213,35 @@ private struct Search {
     }
     let keys = schema.keys
     let seen = Lookup(seen, keys.map(\.type))
-    let scoped = scope.map { scope in
-      Lookup(
-        scope.keys, scope.columns.map { name in schema.columns.first { $0.name == name }?.type ?? .text })
-    }
+    let owned = scope.flatMap { $0.columns.isEmpty ? nil : $0 }
+    let scoped = owned.map { scope in Lookup(scope.keys, scope.columns.map(type)) }
     add("syncd_seen", seen, keys.count)
-    if let scope { add("syncd_in_scope", scoped, scope.columns.count) }
+    if let owned { add("syncd_in_scope", scoped, owned.columns.count) }
     defer {
       add("syncd_seen", nil, keys.count)
-      if let scope { add("syncd_in_scope", nil, scope.columns.count) }
+      if let owned { add("syncd_in_scope", nil, owned.columns.count) }
     }
     return try withExtendedLifetime((seen, scoped)) { try body(connection) }
   }
 
+  private func type(_ column: String) -> ColumnType {
+    schema.columns.first { $0.name == column }?.type ?? .text
+  }
+
   var inScope: String {
-    scope.map { "syncd_in_scope(\($0.columns.map(quoted).joined(separator: ", "))) IS NOT NULL" } ?? "true"
+    guard let scope else { return "true" }
+    var parts = scope.conditions.map { condition in
+      switch condition {
+      case .equal(let column, let value):
+        "\(quoted(column)) = \(TableDefinition.literal(value, type(column)))"
+      case .isNull(let column): "\(quoted(column)) IS NULL"
+      case .sql(let text): "(\(text))"
+      }
+    }
+    if !scope.columns.isEmpty {
+      parts.append("syncd_in_scope(\(scope.columns.map(quoted).joined(separator: ", "))) IS NOT NULL")
+    }
+    return parts.joined(separator: " AND ")
   }
 
   private var position: String {

@@ -9,7 +9,8 @@ enum Journal {
         id INTEGER PRIMARY KEY, run TEXT NOT NULL, entity TEXT NOT NULL, started_at TEXT NOT NULL,
         finished_at TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT, pages INTEGER NOT NULL,
         records INTEGER NOT NULL, bytes INTEGER NOT NULL, inserted INTEGER NOT NULL, updated INTEGER NOT NULL,
-        unchanged INTEGER NOT NULL, deleted INTEGER NOT NULL, duplicates INTEGER NOT NULL, rejected INTEGER NOT NULL
+        unchanged INTEGER NOT NULL, deleted INTEGER NOT NULL, duplicates INTEGER NOT NULL, rejected INTEGER NOT NULL,
+        scope TEXT, scope_rows INTEGER, exceeds_guard INTEGER NOT NULL DEFAULT 0
       ) STRICT;
       CREATE INDEX IF NOT EXISTS syncd_runs_entity ON syncd_runs (entity, id);
       CREATE TABLE IF NOT EXISTS syncd_state (
@@ -19,15 +20,27 @@ enum Journal {
         entity TEXT NOT NULL, page TEXT NOT NULL, validator TEXT NOT NULL, answer TEXT NOT NULL, keys BLOB NOT NULL,
         PRIMARY KEY (entity, page)
       ) STRICT;
+      CREATE TABLE IF NOT EXISTS syncd_absent (
+        entity TEXT NOT NULL, key TEXT NOT NULL, runs INTEGER NOT NULL, PRIMARY KEY (entity, key)
+      ) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS syncd_rejects (
         id INTEGER PRIMARY KEY, run TEXT NOT NULL, entity TEXT NOT NULL, page INTEGER NOT NULL,
         position INTEGER NOT NULL, key TEXT, field TEXT, path TEXT, reason TEXT NOT NULL, record TEXT NOT NULL
       ) STRICT;
       """)
+    // Those of a store that an earlier version made.
+    for column in ["scope TEXT", "scope_rows INTEGER", "exceeds_guard INTEGER NOT NULL DEFAULT 0"] {
+      let name = String(column.prefix { $0 != " " })
+      if try connection.integer("SELECT 1 FROM pragma_table_info('syncd_runs') WHERE name = ?1", .text(name))
+        == nil
+      {
+        try connection.execute("ALTER TABLE syncd_runs ADD COLUMN \(column)")
+      }
+    }
   }
 
   private static let columns =
-    "run, entity, started_at, finished_at, outcome, reason, pages, records, bytes, inserted, updated, unchanged, deleted, duplicates, rejected"
+    "run, entity, started_at, finished_at, outcome, reason, pages, records, bytes, inserted, updated, unchanged, deleted, duplicates, rejected, scope, scope_rows, exceeds_guard"
 
   static func append(_ run: RunRecord, in connection: Connection) throws {
     let counts = [
@@ -36,12 +49,27 @@ enum Journal {
       run.rejected,
     ]
     try connection.run(
-      "INSERT INTO syncd_runs (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+      "INSERT INTO syncd_runs (\(columns)) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
       [
         .text(run.run), .text(run.entity), .text(Timestamp.text(run.started)),
         .text(Timestamp.text(run.finished)),
         .text(run.outcome.rawValue), run.reason.map { .text($0) } ?? .null,
-      ] + counts.map { .integer(Int64($0)) })
+      ] + counts.map { .integer(Int64($0)) } + [
+        run.scope.map { .text($0) } ?? .null, run.rowsInScope.map { .integer(Int64($0)) } ?? .null,
+        .integer(run.exceedsGuard ? 1 : 0),
+      ])
+  }
+
+  /// The largest number of rows that runs of the same scope have judged in the last 24 hours, since a deletion that was
+  /// allowed beyond the guard.
+  static func largestScope(before run: RunRecord, in connection: Connection) throws -> Int {
+    Int(
+      try connection.integer(
+        """
+        SELECT max(scope_rows) FROM syncd_runs WHERE entity = ?1 AND scope IS ?2 AND started_at >= ?3 AND id > coalesce(
+          (SELECT max(id) FROM syncd_runs WHERE entity = ?1 AND exceeds_guard), 0)
+        """, .text(run.entity), run.scope.map { .text($0) } ?? .null,
+        .text(Timestamp.text(run.started - 86_400_000))) ?? 0)
   }
 
   static func append(_ rejects: [BadRecord], of run: RunRecord, in connection: Connection) throws {
@@ -87,12 +115,18 @@ enum Journal {
     return found
   }
 
-  static func lastRun(of entity: String, in connection: Connection) throws -> RunRecord? {
-    guard try connection.hasTable("syncd_runs") else { return nil }
+  /// The last runs of an entity, the latest first.
+  static func runs(of entity: String, limit: Int, in connection: Connection) throws -> [RunRecord] {
+    guard try connection.hasTable("syncd_runs") else { return [] }
     let statement = try connection.prepare(
-      "SELECT \(columns) FROM syncd_runs WHERE entity = ?1 ORDER BY id DESC LIMIT 1")
-    try statement.bind([.text(entity)])
-    guard try connection.step(statement) else { return nil }
+      "SELECT \(columns) FROM syncd_runs WHERE entity = ?1 ORDER BY id DESC LIMIT ?2")
+    try statement.bind([.text(entity), .integer(Int64(limit))])
+    var runs: [RunRecord] = []
+    while try connection.step(statement) { runs.append(run(in: statement)) }
+    return runs
+  }
+
+  private static func run(in statement: borrowing Statement) -> RunRecord {
     var run = RunRecord(
       run: statement.text(0), entity: statement.text(1), started: Timestamp.parse(statement.text(2)) ?? 0,
       finished: Timestamp.parse(statement.text(3)) ?? 0,
@@ -102,6 +136,9 @@ enum Journal {
     (run.pages, run.records, run.bytes) = (count(6), count(7), count(8))
     (run.inserted, run.updated, run.unchanged, run.deleted) = (count(9), count(10), count(11), count(12))
     (run.duplicates, run.rejected) = (count(13), count(14))
+    run.scope = statement.isNull(15) ? nil : statement.text(15)
+    run.rowsInScope = statement.isNull(16) ? nil : count(16)
+    run.exceedsGuard = count(17) != 0
     return run
   }
 

@@ -140,6 +140,15 @@ public final class SQLite: Store {
     }
   }
 
+  public func unseen(
+    _ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema
+  ) async throws -> [[StoredValue]] {
+    try await perform { connection, _ in
+      guard try connection.hasTable(schema.name) else { return [] }
+      return try GoneRows.keys(of: schema, seen: seen, scope: scope, in: connection)
+    }
+  }
+
   public func pages(of entity: String) async throws -> [KeptPage] {
     try await perform { connection, _ in try Journal.pages(of: entity, in: connection) }
   }
@@ -185,15 +194,18 @@ public final class SQLite: Store {
     try await perform { connection, _ in try Journal.installationKey(in: connection) }
   }
 
-  public func status(of tables: [String]) async throws -> [(table: String, last: RunRecord?, rows: Int?)] {
-    if path != ":memory:", !Platform.exists(path) { return tables.map { ($0, nil, nil) } }
+  public func runs(of entity: String, limit: Int) async throws -> [RunRecord] {
+    if path != ":memory:", !Platform.exists(path) { return [] }
     return try await perform { connection, _ in
-      try tables.map { table in
-        let rows =
-          try connection.hasTable(table)
-          ? Int(try connection.integer("SELECT count(*) FROM \(quoted(table))") ?? 0) : nil
-        return (table, try Journal.lastRun(of: table, in: connection), rows)
-      }
+      try Journal.runs(of: entity, limit: limit, in: connection)
+    }
+  }
+
+  public func count(of table: String) async throws -> Int? {
+    if path != ":memory:", !Platform.exists(path) { return nil }
+    return try await perform { connection, _ in
+      guard try connection.hasTable(table) else { return nil }
+      return Int(try connection.integer("SELECT count(*) FROM \(quoted(table))") ?? 0)
     }
   }
 

@@ -12,14 +12,14 @@ struct CheckCommand {
       if Task.isCancelled { break }
       do {
         let (records, absent) = try await program.engine.check(entity)
-        var line = "\(entity.table): ok, \(records) \(records == 1 ? "record" : "records") on the first page"
+        var line = "\(entity.name): ok, \(records) \(records == 1 ? "record" : "records") on the first page"
         if !absent.isEmpty {
           line += "; none of them has a value for \(absent.map { "\"\($0)\"" }.joined(separator: ", "))"
         }
         program.console.write(line)
         for (table, differences) in try await program.engine.differences(of: entity) {
           program.console.write(
-            "\(entity.table): the table \"\(table)\" differs from the declaration, which '\(programName) rebuild \(entity.table)' changes: \(differences.joined(separator: "; "))"
+            "\(entity.name): the table \"\(table)\" differs from the declaration, which '\(programName) rebuild \(entity.name)' changes: \(differences.joined(separator: "; "))"
           )
         }
       } catch is CancellationError {

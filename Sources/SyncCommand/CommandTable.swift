@@ -60,12 +60,12 @@ enum CommandName: String, CaseIterable {
 
   var options: [CommandOption] {
     switch self {
-    case .once: [.config, .store, .full, .wait, .logFormat, .trace, .quiet, .help]
+    case .once: [.config, .store, .full, .allowDeletes, .wait, .logFormat, .trace, .quiet, .help]
     case .watch: [.config, .store, .interval, .wait, .logFormat, .trace, .quiet, .help]
     case .explain: [.config, .store, .help]
     case .get: [.config, .store, .limit, .help]
     case .check: [.config, .store, .help]
-    case .status: [.config, .store, .logFormat, .help]
+    case .status: [.config, .store, .runs, .limit, .logFormat, .help]
     case .rejects: [.config, .store, .logFormat, .help]
     case .schema: [.config, .store, .help]
     case .rebuild: [.config, .store, .wait, .dropColumns, .help]
@@ -81,6 +81,8 @@ enum CommandOption: String, CaseIterable {
   case logFormat = "--log-format"
   case quiet = "--quiet"
   case full = "--full"
+  case allowDeletes = "--allow-deletes"
+  case runs = "--runs"
   case trace = "--trace"
   case limit = "--limit"
   case dropColumns = "--drop-columns"
@@ -94,8 +96,8 @@ enum CommandOption: String, CaseIterable {
     case .store: "LOCATION"
     case .interval, .wait: "DURATION"
     case .logFormat: "text|json"
-    case .limit: "NUMBER"
-    case .quiet, .full, .trace, .dropColumns, .help, .version: nil
+    case .limit, .allowDeletes: "NUMBER"
+    case .quiet, .full, .runs, .trace, .dropColumns, .help, .version: nil
     }
   }
 
@@ -107,9 +109,11 @@ enum CommandOption: String, CaseIterable {
     case .wait: "how long to wait for another run of the same entity (default: 60s)"
     case .logFormat: "one line for people, or one JSON object, for each run"
     case .full: "ask for every page in full, also where it has not changed"
+    case .allowDeletes: "let each entity delete so many rows in this run, whatever its guard says"
+    case .runs: "each of the last runs: when, what came of it, and why"
     case .quiet: "no progress, and a line only for what went wrong"
     case .trace: "a line for each page on standard error: request, answer, what follows"
-    case .limit: "how many records (default: 10)"
+    case .limit: "how many (default: 10)"
     case .dropColumns: "drop columns that are no longer declared, with what they hold"
     case .help: "this text"
     case .version: "the version"

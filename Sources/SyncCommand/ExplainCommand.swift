@@ -12,12 +12,12 @@ struct ExplainCommand {
       do {
         let console = program.console
         let (records, doubts) = try await program.engine.explain(entity) { progress in
-          if let step = progress.step { console.write(step.line(of: entity.table)) }
-          if let retry = progress.retry { console.write("\(entity.table): \(retry)") }
+          if let step = progress.step { console.write(step.line(of: entity.name)) }
+          if let retry = progress.retry { console.write("\(entity.name): \(retry)") }
         }
         let verdict =
           doubts.isEmpty ? "proven complete" : "not proven complete: \(doubts.joined(separator: "; "))"
-        program.console.write("\(entity.table): \(grouped(records)) records, \(verdict)")
+        program.console.write("\(entity.name): \(grouped(records)) records, \(verdict)")
       } catch is CancellationError {
         break
       } catch {

@@ -19,11 +19,11 @@ struct GetCommand {
         }
         if sample.badRecords > 0 {
           program.console.complain(
-            "\(entity.table): \(sample.badRecords) bad records of these pages are left out")
+            "\(entity.name): \(sample.badRecords) bad records of these pages are left out")
         }
         if !sample.tablesLeftOut.isEmpty {
           program.console.complain(
-            "\(entity.table): not shown are rows of \(sample.tablesLeftOut.joined(separator: ", "))")
+            "\(entity.name): not shown are rows of \(sample.tablesLeftOut.joined(separator: ", "))")
         }
       } catch is CancellationError {
         break

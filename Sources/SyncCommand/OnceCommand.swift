@@ -39,7 +39,7 @@ extension Program {
       console.show("")
       return nil
     } catch {
-      console.complain("\(entity.table): \(engine.redactor.redact("\(error)"))")
+      console.complain("\(entity.name): \(engine.redactor.redact("\(error)"))")
       return .failed
     }
   }

@@ -16,15 +16,17 @@ struct Program: Sendable {
   let dropsColumns: Bool
   /// Whether each page of a run is told.
   let traces: Bool
-  /// How many records `get` shows.
+  /// How many records `get` shows, or runs `status`.
   let limit: Int
+  /// Whether `status` shows single runs.
+  let showsRuns: Bool
 
   /// - Throws: `UsageError`, `DeclarationError` or `StoreError`, before any request.
   init(
     entities all: [any Entity.Type], stores: [any Store.Type], invocation: Invocation, ownVariables: [String],
     console: Console
   ) throws {
-    let names = all.map { $0.table }
+    let names = all.map { $0.name }
     let apis = all.reduce(into: [String]()) {
       if !$0.contains($1.source.api.name) { $0.append($1.source.api.name) }
     }
@@ -36,14 +38,13 @@ struct Program: Sendable {
       store: store,
       options: Engine.Options(
         urls: configuration.urls, rates: configuration.rates, wait: configuration.wait,
-        asksInFull: invocation[.full] != nil))
+        asksInFull: invocation[.full] != nil,
+        allowedDeletions: try Self.number(invocation, .allowDeletes)))
     self.console = console
     dropsColumns = invocation[.dropColumns] != nil
     traces = invocation[.trace] != nil
-    guard let limit = Int(invocation[.limit] ?? "10"), limit > 0 else {
-      throw UsageError("--limit needs a number from 1 on: --limit 10")
-    }
-    self.limit = limit
+    limit = try Self.number(invocation, .limit) ?? 10
+    showsRuns = invocation[.runs] != nil
 
     for name in invocation.entities where !names.contains(name) {
       throw UsageError(
@@ -53,11 +54,19 @@ struct Program: Sendable {
     let disabled = configuration.disabled
     let chosen = all.filter { entity in
       invocation.entities.isEmpty
-        ? !disabled.contains(entity.table) : invocation.entities.contains(entity.table)
+        ? !disabled.contains(entity.name) : invocation.entities.contains(entity.name)
     }
     self.entities = Engine.parentsFirst(chosen)
     try engine.prepare(all, needingSecrets: Self.needsSecrets(invocation) ? chosen : [])
     if chosen.isEmpty { throw UsageError("every entity is disabled in the configuration") }
+  }
+
+  private static func number(_ invocation: Invocation, _ option: CommandOption) throws -> Int? {
+    guard let text = invocation[option] else { return nil }
+    guard let number = Int(text), number > 0 else {
+      throw UsageError("\(option.rawValue) needs a number from 1 on: \(option.rawValue) 10")
+    }
+    return number
   }
 
   private static func needsSecrets(_ invocation: Invocation) -> Bool {

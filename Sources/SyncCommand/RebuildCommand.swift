@@ -11,7 +11,7 @@ struct RebuildCommand {
     for entity in program.entities {
       do {
         let done = try await program.engine.rebuild(entity, droppingColumns: program.dropsColumns)
-        if done.isEmpty { program.console.write("\(entity.table): nothing to change") }
+        if done.isEmpty { program.console.write("\(entity.name): nothing to change") }
         for rebuild in done {
           program.console.write(
             "\(rebuild.table): rebuilt with \(rebuild.rows) \(rebuild.rows == 1 ? "row" : "rows"); what differed: \(rebuild.changes.joined(separator: "; "))"

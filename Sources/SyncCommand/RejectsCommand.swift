@@ -15,7 +15,7 @@ struct RejectsCommand {
 
   func run() async -> ExitStatus {
     let rejects: [Reject]
-    do { rejects = try await program.store.rejects(of: program.entities.map { $0.table }) } catch {
+    do { rejects = try await program.store.rejects(of: program.entities.map { $0.name }) } catch {
       program.console.complain("\(error)")
       return .failed
     }

@@ -17,42 +17,80 @@ struct StatusCommand {
   }
 
   func run() async -> ExitStatus {
-    let statuses: [(table: String, last: RunRecord?, rows: Int?)]
-    do { statuses = try await program.store.status(of: program.entities.map { $0.table }) } catch {
+    do {
+      if program.showsRuns { try await showRuns() } else { try await showLast() }
+      return .done
+    } catch {
       program.console.complain("\(error)")
       return .failed
     }
-    let now = Int64(Date().timeIntervalSince1970 * 1000)
-    if program.configuration.logFormat == .json {
-      for (table, last, rows) in statuses {
-        program.console.write(
-          jsonLine(
-            Line(
-              entity: table, rows: rows, outcome: last?.outcome.rawValue ?? "never",
-              finished: last.map {
-                Date(timeIntervalSince1970: Double($0.finished / 1000)).formatted(.iso8601)
-              },
-              reason: last?.reason, inserted: last?.inserted, updated: last?.updated,
-              unchanged: last?.unchanged,
-              deleted: last?.deleted)))
-      }
-      return .done
+  }
+
+  private func showLast() async throws {
+    var statuses: [(name: String, last: RunRecord?, rows: Int?)] = []
+    for entity in program.entities {
+      statuses.append(
+        (
+          entity.name, try await program.store.runs(of: entity.name, limit: 1).first,
+          try await program.store.count(of: entity.table)
+        ))
     }
+    if program.configuration.logFormat == .json {
+      for (name, last, rows) in statuses { program.console.write(json(name, last, rows: rows)) }
+      return
+    }
+    let now = Int64(Date().timeIntervalSince1970 * 1000)
     program.console.write(
       TextTable.text(
         ["ENTITY", "ROWS", "LAST RUN", "OUTCOME", "INSERTED", "UPDATED", "UNCHANGED", "DELETED", "REASON"],
-        statuses.map { row($0.table, $0.last, rows: $0.rows, now: now) }, numbers: [1, 4, 5, 6, 7]))
-    return .done
+        statuses.map { row($0.name, $0.last, rows: $0.rows, now: now) }, numbers: [1, 4, 5, 6, 7]))
+  }
+
+  private func showRuns() async throws {
+    var rows: [[String]] = []
+    for entity in program.entities {
+      for run in try await program.store.runs(of: entity.name, limit: program.limit) {
+        if program.configuration.logFormat == .json {
+          program.console.write(json(entity.name, run, rows: run.rowsInScope))
+          continue
+        }
+        rows.append([
+          entity.name, Timestamp.text(run.started), "\((run.finished - run.started)) ms",
+          run.outcome.rawValue,
+          grouped(run.pages), grouped(run.records), grouped(run.inserted), grouped(run.updated),
+          grouped(run.unchanged), grouped(run.deleted), firstLine(run.reason),
+        ])
+      }
+    }
+    if rows.isEmpty { return }
+    program.console.write(
+      TextTable.text(
+        [
+          "ENTITY", "STARTED", "TIME", "OUTCOME", "PAGES", "RECORDS", "INSERTED", "UPDATED", "UNCHANGED",
+          "DELETED", "REASON",
+        ], rows, numbers: [2, 4, 5, 6, 7, 8, 9]))
+  }
+
+  private func json(_ name: String, _ run: RunRecord?, rows: Int?) -> String {
+    jsonLine(
+      Line(
+        entity: name, rows: rows, outcome: run?.outcome.rawValue ?? "never",
+        finished: run.map { Date(timeIntervalSince1970: Double($0.finished / 1000)).formatted(.iso8601) },
+        reason: run?.reason, inserted: run?.inserted, updated: run?.updated, unchanged: run?.unchanged,
+        deleted: run?.deleted))
+  }
+
+  private func firstLine(_ reason: String?) -> String {
+    reason?.split(separator: "\n").first.map(String.init) ?? ""
   }
 
   private func row(_ table: String, _ last: RunRecord?, rows: Int?, now: Int64) -> [String] {
     let count = rows.map(grouped) ?? "-"
     guard let last else { return [table, count, "never", "-", "-", "-", "-", "-", ""] }
-    let reason = last.reason?.split(separator: "\n").first.map(String.init) ?? ""
     return [
       table, count, age(now - last.finished), last.outcome.rawValue, grouped(last.inserted),
       grouped(last.updated),
-      grouped(last.unchanged), grouped(last.deleted), reason,
+      grouped(last.unchanged), grouped(last.deleted), firstLine(last.reason),
     ]
   }
 

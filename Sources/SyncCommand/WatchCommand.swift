@@ -27,7 +27,7 @@ struct WatchCommand {
     // The first round goes in order, so that a child finds its parents' rows.
     var schedules: [Schedule] = []
     for entity in program.entities {
-      let interval = program.configuration.every[entity.table] ?? program.configuration.interval
+      let interval = program.configuration.every[entity.name] ?? program.configuration.interval
       var schedule = Schedule(entity: entity, interval: interval, due: .now)
       // A failure is reported; the next interval tries again.
       guard await program.sync(entity, reporter) != nil else { return .done }

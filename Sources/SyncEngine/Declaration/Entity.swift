@@ -41,6 +41,10 @@
 /// - ``deletion``
 /// - ``Deletion``
 public protocol Entity: Record {
+  /// The name on the command line, in messages and in the configuration: that of the table by default. Entities that
+  /// share a table have names of their own.
+  static var name: String { get }
+
   /// Where the records come from.
   static var source: Source { get }
 
@@ -49,5 +53,6 @@ public protocol Entity: Record {
 }
 
 extension Entity {
+  public static var name: String { table }
   public static var deletion: Deletion<Self> { .never }
 }

@@ -5,7 +5,7 @@
 public protocol Record: Sendable {
   init()
 
-  /// The name of the table, and of an entity on the command line: the type's name in snake case by default.
+  /// The name of the table: the type's name in snake case by default.
   static var table: String { get }
 
   /// How the JSON keys of statements that name no path are written: in snake case by default.

@@ -9,23 +9,45 @@ public struct DeletionGuard: Sendable, Hashable {
   /// - Parameters:
   ///   - deleted: rows that would be deleted.
   ///   - rows: rows in scope before the run.
+  ///   - largest: the largest count of rows in scope in the last 24 hours, so that many small deletions do not add up
+  ///     to what one must not be.
   ///   - isAnswerEmpty: whether the source returned no record at all.
-  public func check(deleting deleted: Int, of rows: Int, isAnswerEmpty: Bool) throws(GuardRefusal) {
+  ///   - allowed: so many deletions a person has allowed for this run, whatever else holds.
+  public func check(
+    deleting deleted: Int, of rows: Int, largest: Int = 0, isAnswerEmpty: Bool, allowed: Int? = nil
+  ) throws(GuardRefusal) {
     guard deleted > 0 else { return }
+    if let allowed {
+      if deleted <= allowed { return }
+      throw GuardRefusal(deleted: deleted, rows: rows, rule: "more than the \(allowed) that are allowed")
+    }
     if isAnswerEmpty {
       if !allowEmpty {
         throw GuardRefusal(deleted: deleted, rows: rows, rule: "the source returned no record at all")
       }
-    } else if rows < 1 || Double(deleted) / Double(rows) > share {
-      // The quotient is compared, not a product: 29 of 100 is the same double as 0.29, and 0.29 × 100 is not 29.
-      let percent = (deleted * 100 + max(rows, 1) - 1) / max(rows, 1)
-      let allowed = (share * 10_000).rounded() / 100
-      throw GuardRefusal(
-        deleted: deleted, rows: rows,
-        rule:
-          "\(percent)% of the rows, and the guard allows \(allowed == allowed.rounded() ? "\(Int(allowed))" : "\(allowed)")%"
-      )
+      return
     }
+    let base = max(rows, largest)
+    let gone = base - rows + deleted
+    // The quotient is compared, not a product: 29 of 100 is the same double as 0.29, and 0.29 × 100 is not 29.
+    guard rows < 1 || Double(gone) / Double(base) > share else { return }
+    let percent = (gone * 100 + max(base, 1) - 1) / max(base, 1)
+    let allowedShare = (share * 10_000).rounded() / 100
+    let limit = allowedShare == allowedShare.rounded() ? "\(Int(allowedShare))" : "\(allowedShare)"
+    let rule =
+      base > rows
+      ? "with what was deleted before, \(percent)% of the \(base) rows of the last 24 hours, and the guard allows \(limit)%"
+      : "\(percent)% of the rows, and the guard allows \(limit)%"
+    throw GuardRefusal(deleted: deleted, rows: rows, rule: rule)
+  }
+
+  /// Whether the deletion would be refused but for what is allowed: then the count begins anew.
+  package func isExceeded(deleting deleted: Int, of rows: Int, largest: Int) -> Bool {
+    do {
+      try DeletionGuard(share: share, allowEmpty: false).check(
+        deleting: deleted, of: rows, largest: largest, isAnswerEmpty: false)
+      return false
+    } catch { return true }
   }
 }
 
@@ -57,23 +79,38 @@ public struct GuardRefusal: Error, Sendable, CustomStringConvertible {
 public struct ArmedDeletion: Sendable {
   /// The keys that were seen.
   package let seen: KeyIndex
-  /// The rows that count: those whose columns hold one of the keys. Nil is the whole table.
+  /// The rows that count. Nil is the whole table.
   package let scope: DeletionScope?
   package let bound: DeletionGuard
   package let isAnswerEmpty: Bool
+  /// In how many runs in a row, this one counted, a row has to be missing.
+  package let runs: Int
+  /// The column that takes the time of the run in place of a removal.
+  package let mark: String?
+  /// So many deletions a person has allowed.
+  package let allowed: Int?
 
   /// Nil where the proof is not enough for deletion yet.
   init?(
-    proof: ProofOfCompleteness, seen: KeyIndex, scope: DeletionScope?, bound: DeletionGuard,
-    isAnswerEmpty: Bool
+    proof: ProofOfCompleteness, seen: KeyIndex, scope: DeletionScope?, plan: EntityPlan, allowed: Int?
   ) {
     guard proof.armsDeletion else { return nil }
-    (self.seen, self.scope, self.bound, self.isAnswerEmpty) = (seen, scope, bound, isAnswerEmpty)
+    (self.seen, self.scope, bound) = (seen, scope, plan.deletion.bound)
+    (isAnswerEmpty, runs, mark, self.allowed) = (seen.count == 0, plan.deletion.runs, plan.mark, allowed)
   }
 }
 
-/// The rows that a deletion judges: those whose columns hold one of the keys.
+/// The rows that a deletion judges: those of which all of it holds.
 public struct DeletionScope: Sendable {
-  package let columns: [String]
-  package let keys: KeyIndex
+  package enum Condition: Sendable {
+    case equal(column: String, StoredValue)
+    case isNull(column: String)
+    /// An expression in the language of the store.
+    case sql(String)
+  }
+
+  package var conditions: [Condition] = []
+  /// Columns that hold one of the keys.
+  package var columns: [String] = []
+  package var keys = KeyIndex()
 }

@@ -19,12 +19,15 @@ public final class Engine: Sendable {
     public var wait: Duration
     /// Whether all pages are asked for in full, whatever is known of them.
     public var asksInFull: Bool
+    /// A person's word that each run may delete so many rows, whatever the guard says.
+    public var allowedDeletions: Int?
 
     public init(
       urls: [String: String] = [:], rates: [String: API.Rate] = [:], wait: Duration = .seconds(60),
-      asksInFull: Bool = false
+      asksInFull: Bool = false, allowedDeletions: Int? = nil
     ) {
       (self.urls, self.rates, self.wait, self.asksInFull) = (urls, rates, wait, asksInFull)
+      self.allowedDeletions = allowedDeletions
     }
   }
 
@@ -233,18 +236,17 @@ public final class Engine: Sendable {
     var deletion: ArmedDeletion?
     var proof: ProofOfCompleteness?
     if doubts.isEmpty, case .proven(let first) = walk.outcome { proof = first }
-    if case .missing(let bound) = plan.deletion, let first = proof {
+    if plan.deletion.isByAbsence, let first = proof {
+      let scope = deletionScope(plan, parents)
       func arm(_ proof: ProofOfCompleteness) -> ArmedDeletion? {
         ArmedDeletion(
-          proof: proof, seen: seen.index, scope: deletionScope(plan, parents), bound: bound,
-          isAnswerEmpty: seen.index.count == 0)
+          proof: proof, seen: seen.index, scope: scope, plan: plan, allowed: options.allowedDeletions)
       }
       deletion = arm(first)
       // Pages that shift may have hidden a row that is there. Only where one walk found something to delete does a
       // second one have to agree.
       if deletion == nil,
-        try await store.countUnseen(seen.index, scope: deletionScope(plan, parents), in: plan.schema).unseen
-          > 0
+        try await store.countUnseen(seen.index, scope: scope, in: plan.schema).unseen > 0
       {
         try await walker.walk(&walk, parents: parents, seen: &seen, number: 2, confirming: first)
         switch walk.outcome {
@@ -253,6 +255,10 @@ public final class Engine: Sendable {
           doubts += reasons
           proof = nil
         }
+      }
+      if deletion != nil, let doubt = try await verify(prepared, seen.index, scope) {
+        doubts.append(doubt)
+        (proof, deletion) = (nil, nil)
       }
     }
 
@@ -263,13 +269,15 @@ public final class Engine: Sendable {
       run.reason = redactor.redact(doubts.map(\.description).joined(separator: "; "))
     }
     run.unchanged = seen.keptRows
+    run.scope = scope
     let nested = NestedGathering(plan.decoding).rows(
       of: walk.rows, superseded: walk.superseded, keys: plan.decoding.keyColumns)
     let record = try await store.commit(
       Commit(
         rows: TableRows(
           schema: plan.schema, batches: walk.rows.map(\.batch), superseded: walk.superseded),
-        nested: nested, referenced: plan.referenced, deletion: deletion, rejects: walk.rejects, run: run,
+        nested: nested, referenced: plan.referenced, deletion: deletion, seen: seen.index, mark: plan.mark,
+        rejects: walk.rejects, run: run,
         state: ["scope": scope, "pages": pageScope],
         pages: walker.kept == nil ? nil : proof.map { ProvenPages(walk.states, proof: $0) }))
     return SyncReport(
@@ -332,17 +340,60 @@ public final class Engine: Sendable {
       ?? rows
   }
 
-  /// With parents, the rows of the parents that were walked.
+  /// The declared rows, and with parents those of the parents that were walked.
   private func deletionScope(_ plan: EntityPlan, _ parents: [[StoredValue]]) -> DeletionScope? {
-    guard let parent = plan.parent else { return nil }
-    var keys = KeyIndex()
-    var bytes = KeyBytes()
-    for row in parents {
-      bytes.removeAll()
-      for owner in parent.owner { bytes.append(row[owner.position]) }
-      _ = bytes.withBytes { keys.insert($0, ordinal: 0, walk: 0) }
+    var scope = DeletionScope(conditions: plan.conditions)
+    if let mark = plan.mark { scope.conditions.append(.isNull(column: mark)) }
+    if let parent = plan.parent {
+      var bytes = KeyBytes()
+      for row in parents {
+        bytes.removeAll()
+        for owner in parent.owner { bytes.append(row[owner.position]) }
+        _ = bytes.withBytes { scope.keys.insert($0, ordinal: 0, walk: 0) }
+      }
+      scope.columns = parent.owner.map(\.column)
     }
-    return DeletionScope(columns: parent.owner.map(\.column), keys: keys)
+    return scope.columns.isEmpty && scope.conditions.isEmpty ? nil : scope
+  }
+
+  /// Asks for the rows that were not seen, one by one, where that is declared.
+  ///
+  /// - Returns: why they cannot go; nil if all of them are gone.
+  private func verify(
+    _ prepared: Prepared, _ seen: KeyIndex, _ scope: DeletionScope?
+  ) async throws -> Doubt? {
+    let plan = prepared.plan
+    guard let requests = plan.verification else { return nil }
+    let (unseen, rows) = try await store.countUnseen(seen, scope: scope, in: plan.schema)
+    // What the guard refuses need not be asked for.
+    try plan.deletion.bound.check(
+      deleting: unseen, of: rows, isAnswerEmpty: seen.count == 0, allowed: options.allowedDeletions)
+    var keys = try await store.unseen(seen, scope: scope, in: plan.schema)[...]
+    let (client, authorizer) = (prepared.client, prepared.authorizer)
+    return try await withThrowingTaskGroup(of: (key: [StoredValue], answer: String)?.self) { group in
+      func askNext() throws {
+        guard let key = keys.popFirst() else { return }
+        let request = try requests.request(parent: key)
+        group.addTask {
+          do {
+            let response = try await client.send(
+              request, home: requests.origin, authorize: authorizer.authorize, renew: authorizer.renew)
+            return [404, 410].contains(response.status) ? nil : (key, "HTTP \(response.status)")
+          } catch let error as HTTPError { return (key, "\(error)") }
+        }
+      }
+      for _ in 0..<plan.source.api.concurrency { try askNext() }
+      while let found = try await group.next() {
+        if let (key, answer) = found {
+          let name = zip(plan.schema.keys, key).map { "\($0.name) \($1.text(as: $0.type) ?? "")" }
+          return Doubt(
+            "\(name.joined(separator: ", ")) is missing from the list, but asked for by itself it is not gone (\(answer))"
+          )
+        }
+        try askNext()
+      }
+      return nil
+    }
   }
 
   // MARK: Checking

@@ -6,6 +6,12 @@ struct EntityPlan: Sendable {
   let source: Source
   let requests: RequestTemplate
   let deletion: DeletionPolicy
+  /// The column that marks rows which are missing.
+  let mark: String?
+  /// What is true of the rows that a deletion judges.
+  let conditions: [DeletionScope.Condition]
+  /// Asks for single rows before they are deleted; its parents' columns are the key's.
+  let verification: RequestTemplate?
   let parent: ParentPlan?
   /// Tables that columns refer to.
   let referenced: [TableSchema]
@@ -34,24 +40,37 @@ struct EntityPlan: Sendable {
   init<E: Entity>(_ entity: E.Type, urls: [String: String]) throws(DeclarationError) {
     var source = E.source
     if let url = urls[source.api.name] { source.api.url = url }
-    try PathValidator.validate(source, entity: E.table)
+    try PathValidator.validate(source, entity: E.name)
     try MappingValidator.validate(entity, rows: source.rows)
-    try DeletionValidator.validate(E.deletion.policy, entity: E.table)
 
     let mapping = E.mapping
     let schema = try TableSchema(entity)
     let decoding = try DecodingPlan(entity, schema: schema)
+    let deletion = E.deletion.policy
+    var properties: [String: Column] = [:]
+    for (mapped, column) in zip(mapping.columns, schema.columns) {
+      if let property = mapped.property { properties[property] = column }
+    }
+    try DeletionValidator.validate(deletion, entity: E.name, properties: properties)
+    mark = deletion.mark.flatMap { properties[$0]?.name }
+    conditions = deletion.conditions.map { condition in
+      switch condition {
+      case .equal(let property, let value): .equal(column: properties[property]?.name ?? "", value)
+      case .sql(let text): .sql(text)
+      }
+    }
     var owner: [(String, String)] = []
     for (mapped, column) in zip(mapping.columns, schema.columns) {
       if mapped.paths.count == 1, let parent = mapped.paths[0].parentColumn {
         owner.append((column.name, parent))
       }
     }
-    let requests = try RequestTemplate(source, entity: schema.name, parentColumns: decoding.parentColumns)
+    let requests = try RequestTemplate(source, entity: E.name, parentColumns: decoding.parentColumns)
+    verification = try Self.verification(deletion, source, entity: E.name, keys: schema.keys)
 
     let parentSchema = try ParentValidator.validate(
-      source: source, deletion: E.deletion.policy, columns: requests.parentColumns, owner: owner,
-      schema: schema)
+      source: source, deletion: deletion, columns: requests.parentColumns, owner: owner, schema: schema,
+      entity: E.name)
     if let parentSchema {
       let names = requests.parentColumns + (source.parents?.conditions.map(\.column) ?? [])
       let columns = names.compactMap { name in parentSchema.columns.first { $0.name == name } }
@@ -61,8 +80,8 @@ struct EntityPlan: Sendable {
     } else {
       parent = nil
     }
-    (name, self.schema, self.decoding, self.source) = (schema.name, schema, decoding, source)
-    (self.requests, deletion) = (requests, E.deletion.policy)
+    (name, self.schema, self.decoding, self.source) = (E.name, schema, decoding, source)
+    (self.requests, self.deletion) = (requests, deletion)
     var referenced: [TableSchema] = []
     // Tables of nested records are made with the entity's own, and may have owners.
     let own = Set(([schema] + decoding.allNested.map(\.schema)).map(\.name))
@@ -77,8 +96,25 @@ struct EntityPlan: Sendable {
     try EntityPlan(entity, urls: urls)
   }
 
+  /// The requests for single rows: the path's `{id}` is a key column of the row.
+  private static func verification(
+    _ deletion: DeletionPolicy, _ source: Source, entity: String, keys: [Column]
+  ) throws(DeclarationError) -> RequestTemplate? {
+    guard let path = deletion.verification else { return nil }
+    let names = keys.map(\.name)
+    for column in Template(path).paths.map(\.description) where !names.contains(column) {
+      throw DeclarationError(
+        "\(entity): \"{\(column)}\" in the path \"\(path)\" is no key column; there are \(names.joined(separator: ", "))"
+      )
+    }
+    var single = source
+    single.path = names.reduce(path) { $0.replacing("{\($1)}", with: "{parent.\($1)}") }
+    (single.query, single.body) = ([:], nil)
+    return try RequestTemplate(single, entity: entity, parentColumns: names)
+  }
+
   /// Whether the walk asks for proof of its end even where that costs a request.
-  var asksForEnd: Bool { if case .missing = deletion { true } else { false } }
+  var asksForEnd: Bool { deletion.isByAbsence }
 
   /// The path of the one field that tells the records of a list apart; nil where it takes several.
   var keyPath: String? {

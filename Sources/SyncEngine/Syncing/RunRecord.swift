@@ -28,6 +28,12 @@ public struct RunRecord: Sendable, Hashable {
   public var deleted = 0
   public var duplicates = 0
   public var rejected = 0
+  /// A keyed hash of all that decides which records the source returns.
+  public var scope: String?
+  /// Rows that a deletion judges, before the run; nil where none was armed.
+  public var rowsInScope: Int?
+  /// Whether more was deleted than the guard allows, because it was allowed otherwise.
+  public var exceedsGuard = false
 
   public init(run: String, entity: String, started: Int64, finished: Int64, outcome: Outcome) {
     (self.run, self.entity, self.started, self.finished, self.outcome) = (

@@ -42,6 +42,9 @@ public protocol Store: Sendable {
     _ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema
   ) async throws -> (unseen: Int, rows: Int)
 
+  /// The keys of the rows in the scope that were not seen, in their order. Reads only.
+  func unseen(_ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema) async throws -> [[StoredValue]]
+
   /// What the last proven run kept of an entity's pages.
   func pages(of entity: String) async throws -> [KeptPage]
 
@@ -78,8 +81,11 @@ public protocol Store: Sendable {
   /// A secret of this store, made at its first use: the key of hashes that must not be compared across stores.
   func installationKey() async throws -> String
 
-  /// The last run of each entity, and the rows of its table (nil if there is no table).
-  func status(of tables: [String]) async throws -> [(table: String, last: RunRecord?, rows: Int?)]
+  /// The last runs of an entity, the latest first.
+  func runs(of entity: String, limit: Int) async throws -> [RunRecord]
+
+  /// The rows of a table; nil if there is no table.
+  func count(of table: String) async throws -> Int?
 
   /// The statements that create the entity's table.
   func definition(of schema: TableSchema) -> String
@@ -170,6 +176,10 @@ public struct Commit: Sendable {
   /// Tables that columns refer to; those that are absent are created.
   public var referenced: [TableSchema]
   public var deletion: ArmedDeletion?
+  /// The keys that the run saw.
+  package var seen: KeyIndex
+  /// A column that is cleared in the rows with these keys.
+  public var mark: String?
   public var rejects: [BadRecord]
   public var run: RunRecord
   /// Values to keep for the entity, by name.

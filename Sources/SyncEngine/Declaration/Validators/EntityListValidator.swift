@@ -10,11 +10,24 @@ enum EntityListValidator {
     for plan in plans {
       if let twin = names.updateValue(plan.name, forKey: plan.name.asciiLowercased) {
         throw DeclarationError(
-          "two entities have the table \"\(twin)\"\(twin == plan.name ? "" : " (case does not count)")")
+          plan.name == plan.schema.name
+            ? "two entities have the table \"\(twin)\"\(twin == plan.name ? "" : " (case does not count)"); give them names of their own: static let name = …"
+            : "two entities are named \"\(twin)\"")
       }
     }
+    for (table, sharing) in Dictionary(grouping: plans, by: { $0.schema.name.asciiLowercased })
+    where sharing.count > 1 {
+      if let plan = sharing.first(where: {
+        $0.deletion.isByAbsence && $0.deletion.conditions.isEmpty && $0.parent == nil
+      }) {
+        throw DeclarationError(
+          "\(plan.name): the table \"\(table)\" is that of \(sharing.map(\.name).joined(separator: " and ")) too, and what is missing here may be there; say which rows are this one's: .missing(within: …)"
+        )
+      }
+    }
+    let tables = Set(plans.map { $0.schema.name.asciiLowercased })
     for plan in plans {
-      if let parent = plan.parent, names[parent.schema.name.asciiLowercased] == nil {
+      if let parent = plan.parent, !tables.contains(parent.schema.name.asciiLowercased) {
         throw DeclarationError(
           "\(plan.name): its parent \"\(parent.schema.name)\" is not in the program's list of entities")
       }

@@ -6,9 +6,8 @@ enum ParentValidator {
   /// - Returns: the table of the parents, if there are any.
   static func validate(
     source: Source, deletion: DeletionPolicy, columns: [String], owner: [(column: String, parent: String)],
-    schema own: TableSchema
+    schema own: TableSchema, entity: String
   ) throws(DeclarationError) -> TableSchema? {
-    let entity = own.name
     guard let parents = source.parents else {
       if let column = columns.first {
         throw DeclarationError(
@@ -18,7 +17,7 @@ enum ParentValidator {
       return nil
     }
     let schema = try TableSchema.erased(parents.entity)
-    if schema.name == entity { throw DeclarationError("\(entity): an entity cannot be its own parent") }
+    if schema.name == own.name { throw DeclarationError("\(entity): an entity cannot be its own parent") }
     for column in columns where !schema.columns.contains(where: { $0.name == column }) {
       throw DeclarationError(
         "\(entity): \"parent.\(column)\" is read, but \(schema.name) has no column \"\(column)\"; it has \(schema.columns.map(\.name).joined(separator: ", "))"
@@ -40,7 +39,7 @@ enum ParentValidator {
       throw DeclarationError(
         "\(entity): column \"\(column)\" reads @parent.…, but its requests are made for many parents at once")
     }
-    guard case .missing = deletion else { return schema }
+    guard deletion.isByAbsence else { return schema }
     if parents.groupSize > 1 {
       throw DeclarationError(
         "\(entity): a deletion has to know whose row each one is, but its requests are made for \(parents.groupSize) parents at once"
