@@ -54,6 +54,15 @@ static inline int ccurl_is_public(const struct sockaddr *address) {
   return 0;
 }
 
+// The same of an address as text, as libcurl gives it to a pre-request callback; what cannot be read is not public.
+static inline int ccurl_is_public_text(const char *text) {
+  struct sockaddr_in four = {.sin_family = AF_INET};
+  if (inet_pton(AF_INET, text, &four.sin_addr) == 1) return ccurl_is_public((const struct sockaddr *)&four);
+  struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+  if (inet_pton(AF_INET6, text, &six.sin6_addr) == 1) return ccurl_is_public((const struct sockaddr *)&six);
+  return 0;
+}
+
 // Says in *refused that an address was not public.
 static inline curl_socket_t ccurl_open_public(void *refused, curlsocktype purpose, struct curl_sockaddr *address) {
   (void)purpose;

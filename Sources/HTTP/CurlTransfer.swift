@@ -27,6 +27,8 @@ final class CurlTransfer: Sendable {
     var lastActive: ContinuousClock.Instant?
     /// Whether the protocol ends each body by itself: HTTP/2 and later.
     var hasFrames = false
+    /// Whether the server's address has to be public.
+    var isPublicOnly = false
     /// 1 where an address was refused because it is not public.
     let refused = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
     let limit: Int
@@ -104,7 +106,10 @@ final class CurlTransfer: Sendable {
         ? "\(field.name);" : "\(field.name): \(field.value)"
       received.list = curl_slist_append(received.list, line)
     }
-    if request.connectsToPublicOnly { ccurl_connect_to_public_only(easy, received.refused) }
+    if request.connectsToPublicOnly {
+      received.isPublicOnly = true
+      ccurl_connect_to_public_only(easy, received.refused)
+    }
     if let body = request.body {
       // libcurl copies it, so it may go before the transfer does; the size has to be set first.
       ccurl_set_long(easy, CURLOPT_POSTFIELDSIZE, body.count)
@@ -122,9 +127,15 @@ final class CurlTransfer: Sendable {
     let context = Unmanaged.passUnretained(received).toOpaque()
     // CURLOPT_LOW_SPEED_TIME counts whole seconds and the time to connect: the transport's loop watches the limit.
     ccurl_set_pointer(easy, CURLOPT_PREREQDATA, context)
-    ccurl_set_prerequest(easy) { context, _, _, _, _ in
+    ccurl_set_prerequest(easy) { context, address, _, _, _ in
       guard let context else { return CURL_PREREQFUNC_ABORT }
-      Unmanaged<Received>.fromOpaque(context).takeUnretainedValue().lastActive = .now
+      let received = Unmanaged<Received>.fromOpaque(context).takeUnretainedValue()
+      received.lastActive = .now
+      // A kept connection opens no socket: one that a request without the condition made may lead anywhere.
+      if received.isPublicOnly, address.map({ ccurl_is_public_text($0) != 0 }) != true {
+        received.refused.pointee = 1
+        return CURL_PREREQFUNC_ABORT
+      }
       return CURL_PREREQFUNC_OK
     }
     ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context)
@@ -231,7 +242,8 @@ final class CurlTransfer: Sendable {
         isHeader
           ? "the header fields are larger than \(Received.headerLimit) bytes"
           : "the body is larger than the limit of \(limits.body) bytes")
-    case CURLE_COULDNT_CONNECT where received.refused.pointee != 0:
+    case CURLE_COULDNT_CONNECT where received.refused.pointee != 0,
+      CURLE_ABORTED_BY_CALLBACK where received.refused.pointee != 0:
       return HTTPError(.permanent, "\(request.url.origin) is at no public address, so it is not connected to")
     case CURLE_OPERATION_TIMEDOUT:
       return HTTPError(.timeout, "the server was too slow: \(text)")
