@@ -29,6 +29,13 @@ static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) 
   return curl_easy_getinfo(handle, info, value);
 }
 
+// Gives a host in IDNA's form; libcurl 7.88 and later.
+#ifdef CURLU_PUNYCODE
+static const int ccurl_punycode = CURLU_PUNYCODE;
+#else
+static const int ccurl_punycode = 0;
+#endif
+
 // Refuses to connect to addresses that are not public: loopback, private, link-local, unique local, multicast and
 // unspecified ones, also as IPv4 in IPv6 (RFC 6890).
 static inline int ccurl_is_public(const struct sockaddr *address) {
@@ -61,6 +68,13 @@ static inline int ccurl_is_public_text(const char *text) {
   struct sockaddr_in6 six = {.sin6_family = AF_INET6};
   if (inet_pton(AF_INET6, text, &six.sin6_addr) == 1) return ccurl_is_public((const struct sockaddr *)&six);
   return 0;
+}
+
+// Whether a host may be public as far as its text tells: a name may, an address in any of inet_aton's spellings is one.
+static inline int ccurl_may_be_public(const char *host) {
+  struct sockaddr_in four = {.sin_family = AF_INET};
+  if (inet_aton(host, &four.sin_addr)) return ccurl_is_public((const struct sockaddr *)&four);
+  return strchr(host, ':') ? ccurl_is_public_text(host) : 1;
 }
 
 // Says in *refused that an address was not public.
