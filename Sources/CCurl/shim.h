@@ -29,6 +29,16 @@ static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) 
   return curl_easy_getinfo(handle, info, value);
 }
 
+// Leaves a lookup of the host's name that is under way behind when the handle goes, in place of waiting for it: a silent
+// DNS server would hold up all transfers, and outlast every limit. libcurl 7.87 and later.
+static inline void ccurl_leave_lookups(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+  curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+#else
+  (void)handle;
+#endif
+}
+
 // Gives a host in IDNA's form; libcurl 7.88 and later.
 #ifdef CURLU_PUNYCODE
 static const int ccurl_punycode = CURLU_PUNYCODE;

@@ -89,6 +89,7 @@ final class CurlTransfer: Sendable {
     received.easy = easy
     ccurl_set_string(easy, CURLOPT_URL, request.url.string)
     ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+    ccurl_leave_lookups(easy)
     ccurl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
     ccurl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
     ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)

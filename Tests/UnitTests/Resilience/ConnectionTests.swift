@@ -34,7 +34,9 @@ struct ConnectionTests {
     """
 
   /// One run of a program with these variables; all other proxy variables are unset.
-  private func run(_ url: String, _ variables: [String: String]) throws -> Shell.Result {
+  private func run(_ url: String, _ variables: [String: String], as name: String = "028-gzip") throws
+    -> Shell.Result
+  {
     let folder = try TemporaryFolder()
     let file = folder.path + "/syncd.json"
     try Data(#"{"store": "\#(folder.path)/store.sqlite", "apis": {"case": {"url": "\#(url)"}}}"#.utf8)
@@ -43,7 +45,7 @@ struct ConnectionTests {
     let settings = (names + ["all_proxy", "ALL_PROXY"]).flatMap { ["-u", $0] }
     return try Shell.result(
       ["env"] + settings + variables.map { "\($0)=\($1)" }
-        + ["SYNCD_CASE=028-gzip", Shell.product("CaseEntities"), "once", "--config", file])
+        + ["SYNCD_CASE=\(name)", Shell.product("CaseEntities"), "once", "--config", file])
   }
 
   @Test("http goes through the proxy that the environment names, in lower or upper case")
@@ -266,4 +268,22 @@ struct ConnectionTests {
     }
     #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
   }
+
+  #if os(Linux)
+    @Test("a name whose lookup never ends fails by the time to connect")
+    func stuckLookup() throws {
+      // In place of the system's lookup one that ends the program, long after the time to connect is over.
+      let folder = try TemporaryFolder()
+      let lookup = "#include <unistd.h>\nint getaddrinfo(void) { sleep(240); _exit(99); }\n"
+      try Data(lookup.utf8).write(to: URL(fileURLWithPath: folder.path + "/lookup.c"))
+      let library = folder.path + "/lookup.so"
+      let compiler = try Shell.result(
+        ["clang", "-fno-builtin", "-shared", "-fPIC", "-o", library, folder.path + "/lookup.c"])
+      guard compiler.status == 0 else { return print("skipped: no C compiler: \(compiler.errors)") }
+      let result = try run(
+        "http://api.example.invalid/", ["LD_PRELOAD": library], as: "030")
+      #expect(result.status == 1, "\(result)")
+      #expect((result.output + result.errors).contains("the server was too slow"), "\(result)")
+    }
+  #endif
 }
