@@ -145,6 +145,23 @@ struct AssetTests {
     #expect(try scene.fixture.store.first(Picture.self, key: 1)?.image == Data("file c".utf8))
   }
 
+  @Test("an address that another row holds the file of is not asked for again, though that row leaves it")
+  func takenOver() async throws {
+    let scene = try await Scene()
+    let files = [
+      Route("/a", answer: ["ETag": "\"1\""], body: "file a"), Route("/b", body: "file b"),
+      Route("/e", body: ""),
+    ]
+    _ = try await sync(scene, files + [rows("{{base}}/a", "{{base}}/e", nil, "{{base}}/b")])
+    let taken = try await sync(
+      scene, files + [rows("{{base}}/b", nil, "{{base}}/a", "{{base}}/a", "{{base}}/e", "{{base}}/c")])
+    #expect(taken.asked == ["/c"] && taken.downloads.hasPrefix("0 fetched, 0 unchanged, 1 failed"))
+    #expect(taken.table == "1 | file b\n2 | ∅\n3 | file a\n4 | file a\n5 | \n6 | ∅")
+    expect(
+      try scene.rows("SELECT image_source IS url, image_validator FROM picture WHERE id < 6 ORDER BY id"),
+      is: "1 | ∅\n1 | ∅\n1 | \"1\"\n1 | \"1\"\n1 | ∅")
+  }
+
   @Test("an empty file is one, and not asked for again")
   func empty() async throws {
     let scene = try await Scene()
@@ -240,10 +257,10 @@ struct AssetTests {
     let second = try await sync(scene, files + [list], as: CheckedPicture.self)
     #expect(second.downloads == "0 fetched, 3 unchanged, 0 failed")
     #expect(second.table == "1 | one\n2 | one\n3 | dated")
-    // A row that has none yet gets it, though others have it.
+    // A row that has none yet takes it over from another one.
     let third = try await sync(
       scene, files + [rows("{{base}}/a", "{{base}}/r", "{{base}}/d", "{{base}}/a")], as: CheckedPicture.self)
-    #expect(third.downloads == "2 fetched, 2 unchanged, 0 failed", "\(third)")
+    #expect(third.downloads == "0 fetched, 4 unchanged, 0 failed", "\(third)")
     #expect(third.table.hasSuffix("4 | one"))
     for request in try scene.requests() {
       let isList = request.path == "/things"
@@ -267,6 +284,14 @@ struct AssetTests {
       try scene.rows("SELECT album, name, image FROM sheet ORDER BY 1, 2"),
       is: "1 | x | A\n1 | y | B\n2 | x | B")
     #expect(try await scene.engine.sync(Album.self).assets == AssetReport())
+    try scene.serve([
+      things(
+        #"{"data":[{"id":1,"sheets":[{"name":"x","url":"{{base}}/b"},{"name":"z","url":"{{base}}/a"}]}]}"#)
+    ])
+    #expect(try await scene.engine.sync(Album.self).assets == AssetReport())
+    expect(
+      try scene.rows("SELECT album, name, image FROM sheet ORDER BY 1, 2"),
+      is: "1 | x | B\n1 | z | A\n2 | x | B")
   }
 
   @Test("a row that is deleted or changed meanwhile keeps nothing of an old address")
