@@ -102,7 +102,9 @@ struct TakenColumn: Entity {
 @Suite("Downloads of what addresses lead to", .timeLimit(.minutes(15)))
 struct AssetTests {
   /// The addresses of rows 1, 2, …; nil is null.
-  private func rows(_ addresses: String?...) -> Route {
+  private func rows(_ addresses: String?...) -> Route { rows(addresses) }
+
+  private func rows(_ addresses: [String?]) -> Route {
     let records = addresses.enumerated().map { index, address in
       "{\"id\":\(index + 1),\"url\":\(address.map { "\"\($0)\"" } ?? "null")}"
     }
@@ -328,5 +330,35 @@ struct AssetTests {
     let next = try await sync(
       scene, [Route("/a", body: "A"), Route("/b", body: "B"), rows("{{base}}/a", "{{base}}/b")])
     #expect(next.table == "1 | A\n2 | B")
+  }
+
+  @Test("a host that answers none of five in a row is not asked for the others; one answer begins a new row")
+  func silentHost() async throws {
+    let scene = try await Scene()
+    let addresses = (1...9).map { "/\($0)" }
+    let host = try AnswerServer(addresses.map { Route($0, fault: "reset") })
+    let foreign = addresses.map { host.base + $0 }
+    let dead = try await sync(scene, [Route("/a", body: "A"), rows(foreign + ["{{base}}/a"])])
+    let text = dead.downloads.replacingOccurrences(of: host.base, with: "HOST")
+    #expect(text.hasPrefix("1 fetched, 0 unchanged, 9 failed: HOST/1: the answer was cut short"), "\(text)")
+    #expect(text.hasSuffix("; HOST/6: not asked for: 5 in a row from HOST got no answer"), "\(text)")
+    #expect(dead.asked == ["/a"])
+    // Each with its two retries.
+    let asked = try host.requests().map(\.path)
+    #expect(asked == addresses[..<5].flatMap { [$0, $0, $0] })
+    // The next run asks again.
+    try host.reset()
+    try host.serve(
+      addresses.map { $0 == "/5" ? Route($0, status: 404) : Route($0, fault: "reset") })
+    let alive = try await sync(scene, [rows(foreign)])
+    #expect(alive.downloads.hasPrefix("0 fetched, 0 unchanged, 9 failed"))
+    #expect(Set(try host.requests().map(\.path)) == Set(addresses))
+    // Addresses of the API that lead there count for it.
+    try host.reset()
+    try host.serve(addresses.map { Route($0, fault: "reset") })
+    let redirects = addresses.map { Route($0, status: 302, answer: ["Location": host.base + $0]) }
+    let led = try await sync(scene, redirects + [rows(addresses.map { "{{base}}\($0)" })])
+    #expect(led.asked == addresses && led.downloads.hasPrefix("0 fetched, 0 unchanged, 9 failed"))
+    #expect(Set(try host.requests().map(\.path)) == Set(addresses[..<5]))
   }
 }
