@@ -29,6 +29,23 @@ static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) 
   return curl_easy_getinfo(handle, info, value);
 }
 
+// Leaves a lookup of the host's name that is under way behind when the handle goes, in place of waiting for it: a silent
+// DNS server would hold up all transfers, and outlast every limit. libcurl 7.87 and later.
+static inline void ccurl_leave_lookups(CURL *handle) {
+#if LIBCURL_VERSION_NUM >= 0x075700
+  curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+#else
+  (void)handle;
+#endif
+}
+
+// Gives a host in IDNA's form; libcurl 7.88 and later.
+#ifdef CURLU_PUNYCODE
+static const int ccurl_punycode = CURLU_PUNYCODE;
+#else
+static const int ccurl_punycode = 0;
+#endif
+
 // Refuses to connect to addresses that are not public: loopback, private, link-local, unique local, multicast and
 // unspecified ones, also as IPv4 in IPv6 (RFC 6890).
 static inline int ccurl_is_public(const struct sockaddr *address) {
@@ -52,6 +69,22 @@ static inline int ccurl_is_public(const struct sockaddr *address) {
     return (byte[0] & 0xE0) == 0x20 && !wraps;
   }
   return 0;
+}
+
+// The same of an address as text, as libcurl gives it to a pre-request callback; what cannot be read is not public.
+static inline int ccurl_is_public_text(const char *text) {
+  struct sockaddr_in four = {.sin_family = AF_INET};
+  if (inet_pton(AF_INET, text, &four.sin_addr) == 1) return ccurl_is_public((const struct sockaddr *)&four);
+  struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+  if (inet_pton(AF_INET6, text, &six.sin6_addr) == 1) return ccurl_is_public((const struct sockaddr *)&six);
+  return 0;
+}
+
+// Whether a host may be public as far as its text tells: a name may, an address in any of inet_aton's spellings is one.
+static inline int ccurl_may_be_public(const char *host) {
+  struct sockaddr_in four = {.sin_family = AF_INET};
+  if (inet_aton(host, &four.sin_addr)) return ccurl_is_public((const struct sockaddr *)&four);
+  return strchr(host, ':') ? ccurl_is_public_text(host) : 1;
 }
 
 // Says in *refused that an address was not public.

@@ -1,12 +1,6 @@
 import CCurl
 import Synchronization
 
-#if canImport(Glibc)
-  import Glibc
-#else
-  import Darwin
-#endif
-
 /// One request under way.
 final class CurlTransfer: Sendable {
   private struct Shared {
@@ -27,6 +21,8 @@ final class CurlTransfer: Sendable {
     var lastActive: ContinuousClock.Instant?
     /// Whether the protocol ends each body by itself: HTTP/2 and later.
     var hasFrames = false
+    /// Whether the address that is connected to has to be public.
+    var isPublicOnly = false
     /// 1 where an address was refused because it is not public.
     let refused = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
     let limit: Int
@@ -44,13 +40,22 @@ final class CurlTransfer: Sendable {
 
   private let request: HTTPRequest
   private let limits: HTTPLimits
+  private let proxies: ProxySettings
   private let shared = Mutex(Shared())
   // Touched by the transport's loop alone, which runs on one serial queue, from makeHandle to destroyHandle.
   private nonisolated(unsafe) let received: Received
 
-  init(_ request: HTTPRequest, _ limits: HTTPLimits) {
-    (self.request, self.limits) = (request, limits)
+  /// - Throws: ``HTTPError`` where a public address is asked for and a proxy would connect to one that is not.
+  init(_ request: HTTPRequest, _ limits: HTTPLimits, _ proxies: ProxySettings) throws(HTTPError) {
+    (self.request, self.limits, self.proxies) = (request, limits, proxies)
     received = Received(limit: limits.body)
+    if request.connectsToPublicOnly, proxies.proxy(for: request.url) != nil, !request.url.mayBePublic {
+      throw Self.notPublic(request.url)
+    }
+  }
+
+  private static func notPublic(_ url: HTTPURL) -> HTTPError {
+    HTTPError(.permanent, "\(url.origin) is at no public address, so it is not connected to")
   }
 
   /// Takes the continuation; false when the task was cancelled before, which resumes it at once.
@@ -84,6 +89,7 @@ final class CurlTransfer: Sendable {
     received.easy = easy
     ccurl_set_string(easy, CURLOPT_URL, request.url.string)
     ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+    ccurl_leave_lookups(easy)
     ccurl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
     ccurl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
     ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
@@ -92,7 +98,14 @@ final class CurlTransfer: Sendable {
     ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, limits.connect.milliseconds))
     ccurl_set_long(easy, CURLOPT_TIMEOUT_MS, max(1, limits.total.milliseconds))
 
-    if request.url.origin.scheme == "http", let proxy = Self.upperCaseProxy {
+    if request.connectsToPublicOnly {
+      // Not left to libcurl: the proxy itself may be at any address, and is connected to for certain or not at all.
+      let proxy = proxies.proxy(for: request.url)
+      ccurl_set_string(easy, CURLOPT_PROXY, proxy ?? "")
+      ccurl_set_string(easy, CURLOPT_NOPROXY, "")
+      received.isPublicOnly = proxy == nil
+      if received.isPublicOnly { ccurl_connect_to_public_only(easy, received.refused) }
+    } else if request.url.origin.scheme == "http", let proxy = proxies.upperCase {
       ccurl_set_string(easy, CURLOPT_PROXY, proxy)
     }
     if let tls = request.tls { apply(tls, to: easy) }
@@ -104,7 +117,6 @@ final class CurlTransfer: Sendable {
         ? "\(field.name);" : "\(field.name): \(field.value)"
       received.list = curl_slist_append(received.list, line)
     }
-    if request.connectsToPublicOnly { ccurl_connect_to_public_only(easy, received.refused) }
     if let body = request.body {
       // libcurl copies it, so it may go before the transfer does; the size has to be set first.
       ccurl_set_long(easy, CURLOPT_POSTFIELDSIZE, body.count)
@@ -122,9 +134,15 @@ final class CurlTransfer: Sendable {
     let context = Unmanaged.passUnretained(received).toOpaque()
     // CURLOPT_LOW_SPEED_TIME counts whole seconds and the time to connect: the transport's loop watches the limit.
     ccurl_set_pointer(easy, CURLOPT_PREREQDATA, context)
-    ccurl_set_prerequest(easy) { context, _, _, _, _ in
+    ccurl_set_prerequest(easy) { context, address, _, _, _ in
       guard let context else { return CURL_PREREQFUNC_ABORT }
-      Unmanaged<Received>.fromOpaque(context).takeUnretainedValue().lastActive = .now
+      let received = Unmanaged<Received>.fromOpaque(context).takeUnretainedValue()
+      received.lastActive = .now
+      // A kept connection opens no socket: one that a request without the condition made may lead anywhere.
+      if received.isPublicOnly, address.map({ ccurl_is_public_text($0) != 0 }) != true {
+        received.refused.pointee = 1
+        return CURL_PREREQFUNC_ABORT
+      }
       return CURL_PREREQFUNC_OK
     }
     ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context)
@@ -165,15 +183,6 @@ final class CurlTransfer: Sendable {
     }
     return easy
   }
-
-  /// libcurl leaves HTTP_PROXY alone, since to a CGI program it is a header of the request it answers (httpoxy.org); one
-  /// of those has REQUEST_METHOD. NO_PROXY goes before this too.
-  private static let upperCaseProxy: String? = {
-    guard getenv("http_proxy") == nil, getenv("REQUEST_METHOD") == nil, let proxy = getenv("HTTP_PROXY"),
-      proxy.pointee != 0
-    else { return nil }
-    return String(cString: proxy)
-  }()
 
   private func apply(_ tls: TLSFiles, to easy: UnsafeMutableRawPointer) {
     if let certificate = tls.certificate {
@@ -231,8 +240,9 @@ final class CurlTransfer: Sendable {
         isHeader
           ? "the header fields are larger than \(Received.headerLimit) bytes"
           : "the body is larger than the limit of \(limits.body) bytes")
-    case CURLE_COULDNT_CONNECT where received.refused.pointee != 0:
-      return HTTPError(.permanent, "\(request.url.origin) is at no public address, so it is not connected to")
+    case CURLE_COULDNT_CONNECT where received.refused.pointee != 0,
+      CURLE_ABORTED_BY_CALLBACK where received.refused.pointee != 0:
+      return Self.notPublic(request.url)
     case CURLE_OPERATION_TIMEDOUT:
       return HTTPError(.timeout, "the server was too slow: \(text)")
     case CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_GOT_NOTHING:

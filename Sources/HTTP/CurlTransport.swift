@@ -14,16 +14,22 @@ public final class CurlTransport: Transport {
   private let state = Mutex(State())
   private let queue = DispatchQueue(label: "syncd.curl")
   private let userAgent: String
+  private let proxies: ProxySettings
   // Only the loop on `queue` touches the handle, but for curl_multi_wakeup, which is safe from any thread
   // (curl.se/libcurl/c/curl_multi_wakeup.html), and the deinit, when no loop holds `self` any more.
   private nonisolated(unsafe) let multi: UnsafeMutableRawPointer
 
   /// - Parameter userAgent: the User-Agent header's value.
-  public init(userAgent: String = "syncd") {
+  public convenience init(userAgent: String = "syncd") {
+    self.init(userAgent: userAgent, proxies: .environment)
+  }
+
+  /// - Parameter proxies: for requests that connect to public addresses only; libcurl reads the variables for the others.
+  init(userAgent: String = "syncd", proxies: ProxySettings) {
     _ = Self.globalInit
     guard let multi = curl_multi_init() else { fatalError("libcurl cannot be initialised") }
     self.multi = multi
-    self.userAgent = userAgent
+    (self.userAgent, self.proxies) = (userAgent, proxies)
   }
 
   deinit { curl_multi_cleanup(multi) }
@@ -34,7 +40,7 @@ public final class CurlTransport: Transport {
     var request = request
     if request.headers["User-Agent"] == nil { request.headers["User-Agent"] = userAgent }
     try request.headers.check()
-    let transfer = CurlTransfer(request, limits)
+    let transfer = try CurlTransfer(request, limits, proxies)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         guard transfer.begin(continuation) else { return }

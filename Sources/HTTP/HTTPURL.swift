@@ -150,6 +150,16 @@ public struct HTTPURL: Sendable, Hashable, CustomStringConvertible {
     return (String(Substring(front)), String(Substring(whole[front.endIndex...])))
   }
 
+  /// The host as it is looked up: in IDNA's form, of which digits of other scripts become plain ones (RFC 5891). Where
+  /// libcurl cannot make it, as in a locale without UTF-8, the host as it was written.
+  var hostInASCII: String {
+    do throws(Invalid) {
+      let parsed = try CurlURL()
+      try parsed.set(string, flags: CURLU_PATH_AS_IS)
+      return parsed.get(CURLUPART_HOST, flags: ccurl_punycode)?.lowercased() ?? origin.host
+    } catch { return origin.host }
+  }
+
   public var description: String { string }
 
   public static func == (a: HTTPURL, b: HTTPURL) -> Bool { a.string == b.string }

@@ -5,7 +5,19 @@ extension SQLite {
     let (table, keys) = (quoted(schema.name), schema.keys)
     let (bytes, source, validator) = (quoted(asset.column), quoted(asset.source), quoted(asset.validator))
     let address = quoted(asset.address)
+    let (first, held) = ("syncd_first", "syncd_held")
+    let firstKeys = keys.enumerated().map { index, key in
+      let name = quoted(key.name)
+      return index == 0 ? "min(\(name)) AS \(name)" : name
+    }.joined(separator: ", ")
+    let sameKeys = keys.map { "\(held).\(quoted($0.name)) = \(first).\(quoted($0.name))" }
+      .joined(separator: " AND ")
     return try await perform { connection, _ in
+      // What another row holds of the address is taken over, also of one whose own address has just changed or gone.
+      // Beside a min() the other columns are those of its row (sqlite.org/lang_select.html#bareagg).
+      try connection.execute(
+        "UPDATE \(table) SET \(bytes) = \(held).\(bytes), \(source) = \(held).\(source), \(validator) = \(held).\(validator) FROM (SELECT \(source), \(firstKeys) FROM \(table) WHERE \(bytes) IS NOT NULL AND \(source) IS NOT NULL GROUP BY \(source)) AS \(first) JOIN \(table) AS \(held) ON \(sameKeys) WHERE \(first).\(source) = \(table).\(address) AND \(table).\(source) IS NOT \(table).\(address)"
+      )
       try connection.execute(
         "UPDATE \(table) SET \(bytes) = NULL, \(source) = NULL, \(validator) = NULL WHERE (\(address) IS NULL OR \(address) = '') AND \(source) IS NOT NULL"
       )

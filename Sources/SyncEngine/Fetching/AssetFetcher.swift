@@ -26,7 +26,7 @@ public struct AssetReport: Sendable, Hashable {
   /// Asked for and found to be the same.
   public var unchanged = 0
   public var failed = 0
-  /// Why the first one failed.
+  /// Why the first one failed, and why the first of those was not asked for that were not.
   public var failure: String?
 
   public init() {}
@@ -44,6 +44,8 @@ struct AssetFetcher: Sendable {
     case fetched([UInt8], validator: String?)
     case unchanged
     case failed(String)
+    /// Not asked for, since the origin is given up.
+    case skipped(String)
   }
 
   /// Ends early where the task is cancelled or nothing can be saved: what is left counts as failed.
@@ -67,6 +69,11 @@ struct AssetFetcher: Sendable {
     _ save: ([FetchedAsset]) async throws -> Void
   ) async throws {
     var waiting: [FetchedAsset] = []
+    var firstSkipped: String?
+    defer {
+      if let firstSkipped { report.failure = report.failure.map { "\($0); \(firstSkipped)" } ?? firstSkipped }
+    }
+    let silent = SilentOrigins()
     // Rows that share an address share its download.
     let byAddress = Dictionary(grouping: pending, by: \.address)
     var addresses = byAddress.keys.sorted()[...]
@@ -76,7 +83,7 @@ struct AssetFetcher: Sendable {
         // Unchanged has to be right for each of the rows.
         let validators = Set(rows.map(\.validator))
         let validator = validators.count == 1 ? rows[0].validator : nil
-        group.addTask { (address, try await download(address, validator, asset)) }
+        group.addTask { (address, try await download(address, validator, asset, silent)) }
       }
       for _ in 0..<max(1, concurrency) { startNext() }
       while let (address, outcome) = try await group.next() {
@@ -86,6 +93,8 @@ struct AssetFetcher: Sendable {
         case .unchanged: report.unchanged += rows.count
         case .failed(let reason):
           report.failure = report.failure ?? "\(HTTPURL.withoutUser(address)): \(reason)"
+        case .skipped(let reason):
+          firstSkipped = firstSkipped ?? "\(HTTPURL.withoutUser(address)): \(reason)"
         case .fetched(let bytes, let validator):
           waiting += rows.map {
             FetchedAsset(key: $0.key, address: address, bytes: bytes, validator: validator)
@@ -103,7 +112,9 @@ struct AssetFetcher: Sendable {
     report.fetched += waiting.count
   }
 
-  private func download(_ address: String, _ known: String?, _ asset: Asset) async throws -> Outcome {
+  private func download(
+    _ address: String, _ known: String?, _ asset: Asset, _ silent: SilentOrigins
+  ) async throws -> Outcome {
     do {
       var url = try HTTPURL(address)
       for _ in 0...client.maxRedirects {
@@ -111,10 +122,10 @@ struct AssetFetcher: Sendable {
         // A source may name any address: only the API's own host may lie in a private network.
         request.connectsToPublicOnly = url.origin.host != home.host
         if let known { HTTPValidator(known).condition(&request) }
-        var client = client
-        // The API's limits are for its own servers.
-        if url.origin != home { client.limiter = nil }
-        let response = try await client.send(request, limits: limits(asset))
+        if silent.isGivenUp(url.origin) {
+          return .skipped("not asked for: \(SilentOrigins.limit) in a row from \(url.origin) got no answer")
+        }
+        let response = try await send(request, asset, silent)
         if let location = response.headers["Location"], [301, 302, 303, 307, 308].contains(response.status) {
           let target = try url.resolving(location)
           if url.origin.scheme == "https" && target.origin.scheme == "http" {
@@ -131,6 +142,24 @@ struct AssetFetcher: Sendable {
     } catch is CancellationError {
       throw CancellationError()
     } catch { return .failed("\(error)") }
+  }
+
+  private func send(
+    _ request: HTTPRequest, _ asset: Asset, _ silent: SilentOrigins
+  ) async throws -> HTTPResponse {
+    let origin = request.url.origin
+    guard origin != home else { return try await client.send(request, limits: limits(asset)) }
+    var client = client
+    // The API's limits are for its own servers.
+    client.limiter = nil
+    do {
+      let response = try await client.send(request, limits: limits(asset))
+      silent.record(origin, isSilent: false)
+      return response
+    } catch let error as HTTPError {
+      silent.record(origin, isSilent: error.kind == .connection || error.kind == .timeout)
+      throw error
+    }
   }
 
   private func limits(_ asset: Asset) -> HTTPLimits {

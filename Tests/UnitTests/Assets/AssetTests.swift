@@ -102,7 +102,9 @@ struct TakenColumn: Entity {
 @Suite("Downloads of what addresses lead to", .timeLimit(.minutes(15)))
 struct AssetTests {
   /// The addresses of rows 1, 2, …; nil is null.
-  private func rows(_ addresses: String?...) -> Route {
+  private func rows(_ addresses: String?...) -> Route { rows(addresses) }
+
+  private func rows(_ addresses: [String?]) -> Route {
     let records = addresses.enumerated().map { index, address in
       "{\"id\":\(index + 1),\"url\":\(address.map { "\"\($0)\"" } ?? "null")}"
     }
@@ -143,6 +145,23 @@ struct AssetTests {
       try scene.rows("SELECT image_source IS NULL, image_validator IS NULL FROM picture WHERE id > 1"),
       is: "1 | 1\n1 | 1\n1 | 1")
     #expect(try scene.fixture.store.first(Picture.self, key: 1)?.image == Data("file c".utf8))
+  }
+
+  @Test("an address that another row holds the file of is not asked for again, though that row leaves it")
+  func takenOver() async throws {
+    let scene = try await Scene()
+    let files = [
+      Route("/a", answer: ["ETag": "\"1\""], body: "file a"), Route("/b", body: "file b"),
+      Route("/e", body: ""),
+    ]
+    _ = try await sync(scene, files + [rows("{{base}}/a", "{{base}}/e", nil, "{{base}}/b")])
+    let taken = try await sync(
+      scene, files + [rows("{{base}}/b", nil, "{{base}}/a", "{{base}}/a", "{{base}}/e", "{{base}}/c")])
+    #expect(taken.asked == ["/c"] && taken.downloads.hasPrefix("0 fetched, 0 unchanged, 1 failed"))
+    #expect(taken.table == "1 | file b\n2 | ∅\n3 | file a\n4 | file a\n5 | \n6 | ∅")
+    expect(
+      try scene.rows("SELECT image_source IS url, image_validator FROM picture WHERE id < 6 ORDER BY id"),
+      is: "1 | ∅\n1 | ∅\n1 | \"1\"\n1 | \"1\"\n1 | ∅")
   }
 
   @Test("an empty file is one, and not asked for again")
@@ -240,10 +259,10 @@ struct AssetTests {
     let second = try await sync(scene, files + [list], as: CheckedPicture.self)
     #expect(second.downloads == "0 fetched, 3 unchanged, 0 failed")
     #expect(second.table == "1 | one\n2 | one\n3 | dated")
-    // A row that has none yet gets it, though others have it.
+    // A row that has none yet takes it over from another one.
     let third = try await sync(
       scene, files + [rows("{{base}}/a", "{{base}}/r", "{{base}}/d", "{{base}}/a")], as: CheckedPicture.self)
-    #expect(third.downloads == "2 fetched, 2 unchanged, 0 failed", "\(third)")
+    #expect(third.downloads == "0 fetched, 4 unchanged, 0 failed", "\(third)")
     #expect(third.table.hasSuffix("4 | one"))
     for request in try scene.requests() {
       let isList = request.path == "/things"
@@ -267,6 +286,14 @@ struct AssetTests {
       try scene.rows("SELECT album, name, image FROM sheet ORDER BY 1, 2"),
       is: "1 | x | A\n1 | y | B\n2 | x | B")
     #expect(try await scene.engine.sync(Album.self).assets == AssetReport())
+    try scene.serve([
+      things(
+        #"{"data":[{"id":1,"sheets":[{"name":"x","url":"{{base}}/b"},{"name":"z","url":"{{base}}/a"}]}]}"#)
+    ])
+    #expect(try await scene.engine.sync(Album.self).assets == AssetReport())
+    expect(
+      try scene.rows("SELECT album, name, image FROM sheet ORDER BY 1, 2"),
+      is: "1 | x | B\n1 | z | A\n2 | x | B")
   }
 
   @Test("a row that is deleted or changed meanwhile keeps nothing of an old address")
@@ -303,5 +330,35 @@ struct AssetTests {
     let next = try await sync(
       scene, [Route("/a", body: "A"), Route("/b", body: "B"), rows("{{base}}/a", "{{base}}/b")])
     #expect(next.table == "1 | A\n2 | B")
+  }
+
+  @Test("a host that answers none of five in a row is not asked for the others; one answer begins a new row")
+  func silentHost() async throws {
+    let scene = try await Scene()
+    let addresses = (1...9).map { "/\($0)" }
+    let host = try AnswerServer(addresses.map { Route($0, fault: "reset") })
+    let foreign = addresses.map { host.base + $0 }
+    let dead = try await sync(scene, [Route("/a", body: "A"), rows(foreign + ["{{base}}/a"])])
+    let text = dead.downloads.replacingOccurrences(of: host.base, with: "HOST")
+    #expect(text.hasPrefix("1 fetched, 0 unchanged, 9 failed: HOST/1: the answer was cut short"), "\(text)")
+    #expect(text.hasSuffix("; HOST/6: not asked for: 5 in a row from HOST got no answer"), "\(text)")
+    #expect(dead.asked == ["/a"])
+    // Each with its two retries.
+    let asked = try host.requests().map(\.path)
+    #expect(asked == addresses[..<5].flatMap { [$0, $0, $0] })
+    // The next run asks again.
+    try host.reset()
+    try host.serve(
+      addresses.map { $0 == "/5" ? Route($0, status: 404) : Route($0, fault: "reset") })
+    let alive = try await sync(scene, [rows(foreign)])
+    #expect(alive.downloads.hasPrefix("0 fetched, 0 unchanged, 9 failed"))
+    #expect(Set(try host.requests().map(\.path)) == Set(addresses))
+    // Addresses of the API that lead there count for it.
+    try host.reset()
+    try host.serve(addresses.map { Route($0, fault: "reset") })
+    let redirects = addresses.map { Route($0, status: 302, answer: ["Location": host.base + $0]) }
+    let led = try await sync(scene, redirects + [rows(addresses.map { "{{base}}\($0)" })])
+    #expect(led.asked == addresses && led.downloads.hasPrefix("0 fetched, 0 unchanged, 9 failed"))
+    #expect(Set(try host.requests().map(\.path)) == Set(addresses[..<5]))
   }
 }

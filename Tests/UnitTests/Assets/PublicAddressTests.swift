@@ -1,4 +1,5 @@
 import CCurl
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -54,5 +55,20 @@ struct PublicAddressTests {
     // libcurl has read the numbers as what they mean.
     let shown = host.first?.isNumber == true && host != "169.254.169.254" ? "127.0.0.1" : host
     #expect(failure?.description == "http://\(shown):1 is at no public address, so it is not connected to")
+  }
+
+  @Test("nor is a connection used that another request has made and left open")
+  func keptConnection() async throws {
+    let server = try AnswerServer([Route("/x", body: "x")])
+    let transport = CurlTransport()
+    var request = HTTPRequest(url: try HTTPURL(server.base + "/x"))
+    #expect(try await transport.send(request, limits: HTTPLimits()).status == 200)
+    request.connectsToPublicOnly = true
+    let failure = await #expect(throws: HTTPError.self) {
+      try await transport.send(request, limits: HTTPLimits())
+    }
+    #expect(failure?.description == "\(server.base) is at no public address, so it is not connected to")
+    #expect(failure?.kind == .permanent)
+    #expect(try server.requests().count == 1)
   }
 }

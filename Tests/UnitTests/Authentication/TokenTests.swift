@@ -147,6 +147,20 @@ struct TokenTests {
     #expect(try server.log().split(separator: "\n").filter { $0.contains("refresh_token=") }.count == 1)
   }
 
+  @Test("each of several cancelled requests stops waiting at once, and the last one ends the question")
+  func cancelledTogether() async throws {
+    let server = try AuthServer()
+    try server.set("{\"stall_token\": 3600}")
+    let caller = try Caller(server, client())
+    let tasks = (0..<4).map { _ in Task { await caller.ask("oauth/items") } }
+    try await Task.sleep(for: .milliseconds(500))
+    // The others still wait for the token; without an answer they would fail by the time limit instead.
+    tasks[0].cancel()
+    #expect(await tasks[0].value == "CancellationError()")
+    for task in tasks { task.cancel() }
+    for task in tasks { #expect(await task.value == "CancellationError()") }
+  }
+
   @Test("two programs that need a token at once ask for one")
   func twoPrograms() async throws {
     let server = try AuthServer()

@@ -1,7 +1,8 @@
 import Foundation
-import HTTP
 import TestSupport
 import Testing
+
+@testable import HTTP
 
 /// Proxies, IPv6 and connections that are gone.
 @Suite(.serialized, .timeLimit(.minutes(15)))
@@ -33,7 +34,9 @@ struct ConnectionTests {
     """
 
   /// One run of a program with these variables; all other proxy variables are unset.
-  private func run(_ url: String, _ variables: [String: String]) throws -> Shell.Result {
+  private func run(_ url: String, _ variables: [String: String], as name: String = "028-gzip") throws
+    -> Shell.Result
+  {
     let folder = try TemporaryFolder()
     let file = folder.path + "/syncd.json"
     try Data(#"{"store": "\#(folder.path)/store.sqlite", "apis": {"case": {"url": "\#(url)"}}}"#.utf8)
@@ -42,7 +45,7 @@ struct ConnectionTests {
     let settings = (names + ["all_proxy", "ALL_PROXY"]).flatMap { ["-u", $0] }
     return try Shell.result(
       ["env"] + settings + variables.map { "\($0)=\($1)" }
-        + ["SYNCD_CASE=028-gzip", Shell.product("CaseEntities"), "once", "--config", file])
+        + ["SYNCD_CASE=\(name)", Shell.product("CaseEntities"), "once", "--config", file])
   }
 
   @Test("http goes through the proxy that the environment names, in lower or upper case")
@@ -97,6 +100,71 @@ struct ConnectionTests {
       #expect(result.status == 1, "\(result.output)")
       #expect(!(result.output + result.errors).contains("hidden7"), "\(result.output)\(result.errors)")
     }
+  }
+
+  /// The answer's status, or why an address that has to be public is not asked.
+  private func ask(_ address: String, _ variables: [String: String]) async throws -> String {
+    var request = HTTPRequest(url: try HTTPURL(address))
+    request.connectsToPublicOnly = true
+    do {
+      let transport = CurlTransport(proxies: ProxySettings { variables[$0] })
+      return String(try await transport.send(request, limits: HTTPLimits()).status)
+    } catch { return "\(error)" }
+  }
+
+  @Test(
+    "where public addresses alone are asked, the proxy may be at a private one, and gets no private one to ask"
+  )
+  func publicThroughProxy() async throws {
+    let server = try LocalServer("-c", Self.proxy, "127.0.0.1")
+    let variables = ["http_proxy": server.base, "HTTPS_PROXY": server.base, "no_proxy": ".direct.localhost"]
+    #expect(try await ask("http://images.example.invalid/a", variables) == "200")
+    #expect(try await ask("http://192.0.77.2:\(server.port)/b", variables) == "200")
+    #expect(try await ask("https://images.example.invalid/c", variables).contains("403"))
+    let asked = """
+      GET http://images.example.invalid/a -
+      GET http://192.0.77.2:\(server.port)/b -
+      CONNECT images.example.invalid:443 -
+      """
+    expect(try await CurlTransport().text(server.base + "/_log"), is: asked)
+    for host in [
+      "127.0.0.1", "127.0.0.1.", "2130706433", "0x7f.1", "10.1.2.3", "169.254.169.254", "[::1]",
+      "[fe80::1%25eth0]", "[::ffff:127.0.0.1]", "localhost", "LOCALHOST.", "a.localhost", "１２７.0.0.1",
+      "ⓛocalhost",
+      "x.direct.localhost",
+    ] {
+      let answer = try await ask("http://\(host):\(server.port)/x", variables)
+      #expect(answer.hasSuffix("is at no public address, so it is not connected to"), "\(host): \(answer)")
+    }
+    expect(try await CurlTransport().text(server.base + "/_log"), is: asked)
+  }
+
+  @Test(
+    "which proxy the variables name for an address, as libcurl has it",
+    arguments: [
+      (["http_proxy": "p"], "http://a.example/", "p"), (["http_proxy": "p"], "https://a.example/", nil),
+      (["HTTP_PROXY": "p"], "http://a.example/", "p"),
+      (["HTTP_PROXY": "p", "REQUEST_METHOD": "GET"], "http://a.example/", nil),
+      (["HTTP_PROXY": "p", "http_proxy": ""], "http://a.example/", nil),
+      (["https_proxy": "", "HTTPS_PROXY": "p"], "https://a.example/", "p"),
+      (["all_proxy": "q", "https_proxy": "p"], "https://a.example/", "p"),
+      (["ALL_PROXY": "q"], "https://a.example/", "q"),
+      (["all_proxy": "p", "no_proxy": "*"], "http://a.example/", nil),
+      (["all_proxy": "p", "no_proxy": "*,b"], "http://a.example/", "p"),
+      (["all_proxy": "p", "NO_PROXY": "b.example, .A.Example."], "http://a.example./", nil),
+      (["all_proxy": "p", "no_proxy": "b.example", "NO_PROXY": "a.example"], "http://a.example/", "p"),
+      (["all_proxy": "p", "no_proxy": "example"], "http://a.example/", nil),
+      (["all_proxy": "p", "no_proxy": "a.example"], "http://ba.example/", "p"),
+      (["all_proxy": "p", "no_proxy": "10.0.0.0/8"], "http://10.1.2.3/", nil),
+      (["all_proxy": "p", "no_proxy": "10.0.0.0/15"], "http://10.1.2.3/", nil),
+      (["all_proxy": "p", "no_proxy": "10.0.0.0/16"], "http://10.1.2.3/", "p"),
+      (["all_proxy": "p", "no_proxy": "10.1.2.3/33,0.1.2.3"], "http://10.1.2.3/", "p"),
+      (["all_proxy": "p", "no_proxy": "10.1.2.3"], "http://10.1.2.3/", nil),
+      (["all_proxy": "p", "no_proxy": "::1,2001:db8::/31"], "http://[2001:db9::7]/", nil),
+      (["all_proxy": "p", "no_proxy": "2001:db8::/32"], "http://[2001:db9::7]/", "p"),
+    ] as [([String: String], String, String?)])
+  func choice(_ variables: [String: String], _ address: String, _ proxy: String?) throws {
+    #expect(ProxySettings { variables[$0] }.proxy(for: try HTTPURL(address)) == proxy)
   }
 
   private func send(_ client: HTTPClient, _ url: HTTPURL, tls: TLSFiles? = nil) async throws -> HTTPResponse {
@@ -200,4 +268,22 @@ struct ConnectionTests {
     }
     #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
   }
+
+  #if os(Linux)
+    @Test("a name whose lookup never ends fails by the time to connect")
+    func stuckLookup() throws {
+      // In place of the system's lookup one that ends the program, long after the time to connect is over.
+      let folder = try TemporaryFolder()
+      let lookup = "#include <unistd.h>\nint getaddrinfo(void) { sleep(240); _exit(99); }\n"
+      try Data(lookup.utf8).write(to: URL(fileURLWithPath: folder.path + "/lookup.c"))
+      let library = folder.path + "/lookup.so"
+      let compiler = try Shell.result(
+        ["clang", "-fno-builtin", "-shared", "-fPIC", "-o", library, folder.path + "/lookup.c"])
+      guard compiler.status == 0 else { return print("skipped: no C compiler: \(compiler.errors)") }
+      let result = try run(
+        "http://api.example.invalid/", ["LD_PRELOAD": library], as: "030")
+      #expect(result.status == 1, "\(result)")
+      #expect((result.output + result.errors).contains("the server was too slow"), "\(result)")
+    }
+  #endif
 }

@@ -18,9 +18,11 @@ actor TokenKeeper {
   private var token: Token?
   /// What the endpoint gave and the store did not take: it must not be lost.
   private var unkept: Token?
-  private var renewal: (number: Int, task: Task<Token, any Error>)?
+  private var renewal: (number: Int, task: Task<Void, Never>)?
   private var renewals = 0
-  private var waiters = 0
+  /// Who waits for a renewal, by a number of its own.
+  private var waiters: [Int: (renewal: Int, continuation: CheckedContinuation<Token, any Error>)] = [:]
+  private var lastWaiter = 0
 
   init(endpoint: TokenEndpoint, place: Authentication.TokenPlace, vault: TokenVault?, wait: Duration) {
     (self.endpoint, self.place, self.vault, self.wait) = (endpoint, place, vault, wait)
@@ -42,33 +44,47 @@ actor TokenKeeper {
 
   /// - Parameter void: the value of a token that the API refused.
   private func renewed(void: String?) async throws -> Token {
-    let running: (number: Int, task: Task<Token, any Error>)
+    let number: Int
     if let renewal {
-      running = renewal
+      number = renewal.number
     } else {
       renewals += 1
-      let number = renewals
-      running = (number, Task { try await self.obtain(void: void, number) })
-      renewal = running
+      number = renewals
+      renewal = (number, Task { await self.renew(void: void, number) })
     }
-    waiters += 1
-    defer { waiters -= 1 }
-    let number = running.number
+    lastWaiter += 1
+    let waiter = lastWaiter
+    // A task's value would be waited for beyond the end of who waits.
     return try await withTaskCancellationHandler {
-      try await running.task.value
+      try await withCheckedThrowingContinuation { waiters[waiter] = (number, $0) }
     } onCancel: {
-      Task { await self.giveUp(number) }
+      Task { await self.giveUp(waiter) }
     }
   }
 
-  /// Ends a renewal that nobody else waits for. One whose answer may void what the next one needs gets a while to end
-  /// by itself.
-  private func giveUp(_ number: Int) async {
-    if endpoint.source.rotates { try? await Task.sleep(for: .seconds(5)) }
-    guard let renewal, renewal.number == number, waiters <= 1 else { return }
+  /// Makes a token for all that wait for this renewal.
+  private func renew(void: String?, _ number: Int) async {
+    let result: Result<Token, any Error>
+    do { result = .success(try await obtain(void: void, number)) } catch { result = .failure(error) }
+    for (waiter, waiting) in waiters where waiting.renewal == number {
+      waiters[waiter] = nil
+      waiting.continuation.resume(with: result)
+    }
+  }
+
+  /// Lets one go that was cancelled, and ends a renewal that nobody waits for any more. One whose answer may void what
+  /// the next one needs gets a while to end by itself, for which the last one stays.
+  private func giveUp(_ waiter: Int) async {
+    guard let number = waiters[waiter]?.renewal else { return }
+    if endpoint.source.rotates, count(of: number) == 1 { try? await Task.sleep(for: .seconds(5)) }
+    guard let given = waiters.removeValue(forKey: waiter) else { return }
+    given.continuation.resume(throwing: CancellationError())
+    guard let renewal, renewal.number == number, count(of: number) == 0 else { return }
     renewal.task.cancel()
     self.renewal = nil
   }
+
+  private func count(of number: Int) -> Int { waiters.values.count { $0.renewal == number } }
 
   private func obtain(void: String?, _ number: Int) async throws -> Token {
     defer { if renewal?.number == number { renewal = nil } }
