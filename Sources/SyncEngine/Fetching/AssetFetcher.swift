@@ -26,7 +26,7 @@ public struct AssetReport: Sendable, Hashable {
   /// Asked for and found to be the same.
   public var unchanged = 0
   public var failed = 0
-  /// Why the first one failed, and why the first of those was not asked for that were not.
+  /// Why the first one failed, and whether others were not even asked for.
   public var failure: String?
 
   public init() {}
@@ -93,8 +93,7 @@ struct AssetFetcher: Sendable {
         case .unchanged: report.unchanged += rows.count
         case .failed(let reason):
           report.failure = report.failure ?? "\(HTTPURL.withoutUser(address)): \(reason)"
-        case .skipped(let reason):
-          firstSkipped = firstSkipped ?? "\(HTTPURL.withoutUser(address)): \(reason)"
+        case .skipped(let reason): firstSkipped = firstSkipped ?? reason
         case .fetched(let bytes, let validator):
           waiting += rows.map {
             FetchedAsset(key: $0.key, address: address, bytes: bytes, validator: validator)
@@ -123,7 +122,8 @@ struct AssetFetcher: Sendable {
         request.connectsToPublicOnly = url.origin.host != home.host
         if let known { HTTPValidator(known).condition(&request) }
         if silent.isGivenUp(url.origin) {
-          return .skipped("not asked for: \(SilentOrigins.limit) in a row from \(url.origin) got no answer")
+          return .skipped(
+            "others of \(url.origin) were not asked for, since \(SilentOrigins.limit) in a row got no answer")
         }
         let response = try await send(request, asset, silent)
         if let location = response.headers["Location"], [301, 302, 303, 307, 308].contains(response.status) {

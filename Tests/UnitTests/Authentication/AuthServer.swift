@@ -98,7 +98,8 @@ struct Caller {
     authorizer = try Authorizer(
       api, client: client,
       credentials: Credentials(
-        redactor: redactor, store: try store ?? SQLite.open(":memory:"), wait: .seconds(60)))
+        redactor: redactor, store: try store ?? SQLite.open(":memory:"), wait: .seconds(60),
+        grace: .seconds(300)))
   }
 
   init(_ server: AuthServer, _ auth: Authentication..., store: (any Store)? = nil) throws {

@@ -6,11 +6,12 @@ final class Credentials: Sendable {
   let redactor: Redactor
   private let store: any Store
   private let wait: Duration
+  private let grace: Duration
   private let values = Mutex<[Secret: String]>([:])
   private let keepers = Mutex<[String: TokenKeeper]>([:])
 
-  init(redactor: Redactor, store: any Store, wait: Duration) {
-    (self.redactor, self.store, self.wait) = (redactor, store, wait)
+  init(redactor: Redactor, store: any Store, wait: Duration, grace: Duration = .seconds(5)) {
+    (self.redactor, self.store, self.wait, self.grace) = (redactor, store, wait, grace)
   }
 
   /// - Throws: ``DeclarationError`` if there is no value.
@@ -63,7 +64,7 @@ final class Credentials: Sendable {
         secrets.isEmpty ? nil : TokenVault(store: store, api: api, identity: identity, secrets: secrets)
       let endpoint = TokenEndpoint(
         source: source, values: known, url: url, client: client, tls: files, redactor: redactor)
-      let keeper = TokenKeeper(endpoint: endpoint, place: place, vault: vault, wait: wait)
+      let keeper = TokenKeeper(endpoint: endpoint, place: place, vault: vault, wait: wait, grace: grace)
       keepers[key] = keeper
       return keeper
     }

@@ -14,6 +14,8 @@ actor TokenKeeper {
   private let vault: TokenVault?
   /// How long a renewal waits for another process's.
   private let wait: Duration
+  /// How long a renewal whose answer must not be lost goes on when nobody waits for it any more.
+  private let grace: Duration
 
   private var token: Token?
   /// What the endpoint gave and the store did not take: it must not be lost.
@@ -24,8 +26,11 @@ actor TokenKeeper {
   private var waiters: [Int: (renewal: Int, continuation: CheckedContinuation<Token, any Error>)] = [:]
   private var lastWaiter = 0
 
-  init(endpoint: TokenEndpoint, place: Authentication.TokenPlace, vault: TokenVault?, wait: Duration) {
-    (self.endpoint, self.place, self.vault, self.wait) = (endpoint, place, vault, wait)
+  init(
+    endpoint: TokenEndpoint, place: Authentication.TokenPlace, vault: TokenVault?, wait: Duration,
+    grace: Duration
+  ) {
+    (self.endpoint, self.place, self.vault, self.wait, self.grace) = (endpoint, place, vault, wait, grace)
   }
 
   /// A token that has not expired.
@@ -76,7 +81,7 @@ actor TokenKeeper {
   /// the next one needs gets a while to end by itself, for which the last one stays.
   private func giveUp(_ waiter: Int) async {
     guard let number = waiters[waiter]?.renewal else { return }
-    if endpoint.source.rotates, count(of: number) == 1 { try? await Task.sleep(for: .seconds(5)) }
+    if endpoint.source.rotates, count(of: number) == 1 { try? await Task.sleep(for: grace) }
     guard let given = waiters.removeValue(forKey: waiter) else { return }
     given.continuation.resume(throwing: CancellationError())
     guard let renewal, renewal.number == number, count(of: number) == 0 else { return }
