@@ -60,6 +60,8 @@ struct Main: SyncCommand {
     "033": PartialCrawl.Item.self, "033-max2": PartialCrawl.TwoPages.self,
     "033-skip": PartialCrawl.Skipping.self,
     "034": EmptyList.Item.self, "034-allow-empty": EmptyList.AllowingEmpty.self,
+    "035-p10": ScopedDelete.Ten.self, "035-p10-empty": ScopedDelete.EmptyTen.self,
+    "035-p20": ScopedDelete.Twenty.self,
     "038": ReplaceSideEffects.Parent.self,
     "040": BindVariableLimit.Wide.self,
     "041": ReservedIdentifiers.Order.self, "041-twins": ReservedIdentifiers.Twins.self,

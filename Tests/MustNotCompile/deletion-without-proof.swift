@@ -3,6 +3,6 @@ import SyncEngine
 
 extension API { static let test = API("test", url: "https://api.example.invalid/") }
 
-func delete(_ seen: KeyIndex, _ bound: DeletionGuard) -> ArmedDeletion? {
-  ArmedDeletion(seen: seen, scope: nil, bound: bound, isAnswerEmpty: false)
+func delete(_ seen: KeyIndex) -> ArmedDeletion? {
+  ArmedDeletion(seen: seen, scope: nil, mark: nil, allowed: nil)
 }

@@ -92,11 +92,12 @@ public struct ArmedDeletion: Sendable {
 
   /// Nil where the proof is not enough for deletion yet.
   init?(
-    proof: ProofOfCompleteness, seen: KeyIndex, scope: DeletionScope?, plan: EntityPlan, allowed: Int?
+    proof: ProofOfCompleteness, seen: KeyIndex, scope: DeletionScope?, policy: DeletionPolicy, mark: String?,
+    allowed: Int?
   ) {
     guard proof.armsDeletion else { return nil }
-    (self.seen, self.scope, bound) = (seen, scope, plan.deletion.bound)
-    (isAnswerEmpty, runs, mark, self.allowed) = (seen.count == 0, plan.deletion.runs, plan.mark, allowed)
+    (self.seen, self.scope, bound) = (seen, scope, policy.bound)
+    (isAnswerEmpty, runs, self.mark, self.allowed) = (seen.count == 0, policy.runs, mark, allowed)
   }
 }
 

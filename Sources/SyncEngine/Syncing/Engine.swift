@@ -240,7 +240,8 @@ public final class Engine: Sendable {
       let scope = deletionScope(plan, parents)
       func arm(_ proof: ProofOfCompleteness) -> ArmedDeletion? {
         ArmedDeletion(
-          proof: proof, seen: seen.index, scope: scope, plan: plan, allowed: options.allowedDeletions)
+          proof: proof, seen: seen.index, scope: scope, policy: plan.deletion, mark: plan.mark,
+          allowed: options.allowedDeletions)
       }
       deletion = arm(first)
       // Pages that shift may have hidden a row that is there. Only where one walk found something to delete does a

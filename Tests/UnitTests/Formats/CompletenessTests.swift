@@ -39,7 +39,8 @@ struct CompletenessTests {
     let bound = DeletionGuard(share: 1, allowEmpty: true)
     for (proof, isArmed) in [(first, false), (second, true)] {
       let deletion = ArmedDeletion(
-        proof: proof, seen: KeyIndex(), scope: nil, bound: bound, isAnswerEmpty: false)
+        proof: proof, seen: KeyIndex(), scope: nil, policy: DeletionPolicy(isByAbsence: true, bound: bound),
+        mark: nil, allowed: nil)
       #expect((deletion != nil) == isArmed)
     }
   }

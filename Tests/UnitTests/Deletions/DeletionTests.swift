@@ -1,0 +1,186 @@
+import Foundation
+import SyncEngine
+import TestSupport
+import Testing
+
+/// A row whose deletion is the test's own.
+struct Task10: Entity {
+  var id = 0
+  var project = 1
+  var title: String?
+  var goneAt: Date?
+  static let table = "task"
+  @TaskLocal static var source = Source(.probe, "tasks", paging: .none)
+  @TaskLocal static var deletion = Deletion<Task10>.missing
+  static var mapping: Mapping<Task10> {
+    Key(\.id)
+    Field(\.project)
+    Field(\.title)
+    Local(\.goneAt)
+  }
+}
+
+@Suite("Rows that are missing", .timeLimit(.minutes(15)))
+struct DeletionTests {
+  /// Runs over lists of ids in turn, in one store.
+  private final class Runs {
+    let fixture: Fixture
+    let server: AnswerServer
+    var options: Engine.Options
+
+    init() throws {
+      fixture = try Fixture()
+      server = try fixture.server()
+      options = Engine.Options(urls: ["probe": server.base + "/"])
+    }
+
+    /// `2 deleted, proven`, or the failure.
+    func callAsFunction(
+      _ ids: some Sequence<Int>, _ deletion: Deletion<Task10> = .missing, _ others: [Route] = []
+    ) async throws -> String {
+      let rows = ids.map { #"{"id": \#($0), "project": \#($0 < 100 ? 1 : 2)}"# }
+      try server.serve(others + [Route("/tasks", body: "[\(rows.joined(separator: ","))]")])
+      try server.reset()
+      let engine = Engine(store: fixture.store, options: options)
+      let line = await Task10.$deletion.withValue(deletion) { await outcome(of: engine, Task10.self) }
+      return line.contains("unchanged, ")
+        ? String(line.split(separator: "unchanged, ", maxSplits: 1)[1]) : line
+    }
+
+    func ids(_ condition: String = "true") throws -> String {
+      try fixture.rows(
+        "SELECT group_concat(id, ' ') FROM (SELECT id FROM task WHERE \(condition) ORDER BY id)")
+    }
+  }
+
+  @Test("many small deletions do not add up to what one must not be")
+  func nibbling() async throws {
+    let runs = try Runs()
+    #expect(try await runs(1...10) == "0 deleted, proven")
+    #expect(try await runs(1...7) == "3 deleted, proven")
+    #expect(try await runs(1...5) == "2 deleted, proven")
+    expect(
+      try await runs(1...4),
+      is:
+        "task: the run would delete 1 of 5 rows (with what was deleted before, 60% of the 10 rows of the last 24 hours, and the guard allows 50%); nothing was written"
+    )
+    #expect(try runs.ids() == "1 2 3 4 5")
+    // A day later it begins anew.
+    try runs.fixture.execute("UPDATE syncd_runs SET started_at = '2026-01-01T00:00:00.000Z'")
+    #expect(try await runs(1...4).hasSuffix("deleted, proven"))
+  }
+
+  @Test("a person may allow a number of deletions for one run, from which the count begins anew")
+  func allowed() async throws {
+    let runs = try Runs()
+    _ = try await runs(1...10)
+    #expect(try await runs(1...1).contains("the guard allows 50%"))
+    runs.options.allowedDeletions = 8
+    #expect(try await runs(1...1).contains("(more than the 8 that are allowed)"))
+    runs.options.allowedDeletions = 9
+    #expect(try await runs(1...1) == "9 deleted, proven")
+    runs.options.allowedDeletions = nil
+    #expect(try await runs(1...2) == "0 deleted, proven")
+    #expect(try await runs(1...1) == "1 deleted, proven")
+    runs.options.allowedDeletions = 1
+    #expect(try await runs([Int]()) == "1 deleted, proven")
+    #expect(try runs.ids() == "∅")
+  }
+
+  @Test("only rows in the scope are judged, and only they count")
+  func scope() async throws {
+    let runs = try Runs()
+    _ = try await runs(Array(1...4) + Array(101...120))
+    let one = Deletion<Task10>.missing(within: .column(\.project, is: 1))
+    #expect(try await runs(3...4, one) == "2 deleted, proven")
+    #expect(try runs.ids("project = 1") == "3 4")
+    #expect(try await runs(4...4, .missing(within: .sql("project = 1 AND id > 3"))) == "0 deleted, proven")
+    #expect(
+      try await runs(4...4, .missing(within: .column(\.project, is: 1).and(.sql("id = 3")), atMost: 1))
+        == "1 deleted, proven")
+    #expect(try runs.ids("project = 2").split(separator: " ").count == 20)
+    let broken = try await runs(4...4, .missing(within: .sql("nowhere = 1")))
+    #expect(broken.contains("no such column: nowhere"), "\(broken)")
+  }
+
+  @Test("a row that is missing is marked, no more than once, and the mark goes when it returns")
+  func marks() async throws {
+    let runs = try Runs()
+    let marking = Deletion<Task10>.marked(\.goneAt)
+    _ = try await runs(1...4, marking)
+    #expect(try await runs(2...4, marking) == "1 deleted, proven")
+    #expect(try runs.ids() == "1 2 3 4" && runs.ids("gone_at IS NOT NULL") == "1")
+    let mark = try runs.fixture.rows("SELECT gone_at FROM task WHERE id = 1")
+    #expect(try await runs(2...4, marking) == "0 deleted, proven")
+    #expect(try runs.fixture.rows("SELECT gone_at FROM task WHERE id = 1") == mark)
+    // Of three rows in scope one goes, which the guard allows.
+    #expect(try await runs(3...4, marking) == "1 deleted, proven")
+    #expect(try await runs([1, 3, 4], marking) == "0 deleted, proven")
+    #expect(try runs.ids("gone_at IS NOT NULL") == "2")
+    // An unproven run clears a mark too.
+    #expect(try await runs([1, 2, 2, 3, 4], marking).contains("unproven"))
+    #expect(try runs.ids("gone_at IS NOT NULL") == "∅")
+  }
+
+  @Test("a row goes after it was missing in so many proven runs in a row")
+  func patience() async throws {
+    let runs = try Runs()
+    let patient = Deletion<Task10>.missing(after: .runs(3))
+    _ = try await runs(1...6, patient)
+    #expect(try await runs(2...6, patient) == "0 deleted, proven")
+    #expect(try await runs(3...6, patient) == "0 deleted, proven")
+    #expect(try await runs([3, 3, 4, 5, 6], patient).contains("unproven"))
+    #expect(try await runs(3...6, patient) == "1 deleted, proven")
+    #expect(try runs.ids() == "2 3 4 5 6")
+    // A row that returns begins anew, also where the run proves nothing.
+    #expect(try await runs([2, 2, 3, 4, 5, 6], patient).contains("unproven"))
+    #expect(try await runs(3...6, patient) == "0 deleted, proven")
+    #expect(try await runs(3...6, patient) == "0 deleted, proven")
+    #expect(try await runs(3...6, patient) == "1 deleted, proven")
+    #expect(try runs.fixture.rows("SELECT count(*) FROM syncd_absent") == "1")
+    #expect(try await runs(3...6, patient) == "0 deleted, proven")
+    #expect(try runs.fixture.rows("SELECT count(*) FROM syncd_absent") == "0")
+  }
+
+  @Test("a row that is asked for by itself goes if it is gone, and nothing goes if one is there")
+  func verified() async throws {
+    let runs = try Runs()
+    let careful = Deletion<Task10>.missing.verified(by: "tasks/{id}")
+    _ = try await runs(1...6, careful)
+    let gone = [Route("/tasks/1", status: 410), Route("/tasks/2", body: #"{"id": 2}"#)]
+    #expect(try await runs(2...6, careful, gone) == "1 deleted, proven")
+    #expect(try runs.server.requests().map(\.path) == ["/tasks", "/tasks/1"])
+    expect(
+      try await runs(3...6, careful, gone),
+      is:
+        "0 deleted, unproven: id 2 is missing from the list, but asked for by itself it is not gone (HTTP 200)"
+    )
+    #expect(try runs.ids() == "2 3 4 5 6")
+    // What the guard refuses is not asked for.
+    #expect(try await runs(6...6, careful, gone).contains("the guard allows 50%"))
+    #expect(try runs.server.requests().map(\.path) == ["/tasks"])
+    let failing = [Route("/tasks/2", status: 403)]
+    #expect(try await runs(3...6, careful, failing).hasSuffix("it is not gone (HTTP 403)"))
+  }
+
+  @Test(
+    "a deletion that cannot work is refused before any request",
+    arguments: [
+      (Deletion<Task10>.missing(after: .runs(0)), "rows are deleted after 0 runs; it has to be 1 or more"),
+      (.never.verified(by: "tasks/{id}"), "nothing is deleted, so there is nothing to verify"),
+      (
+        .missing.verified(by: "tasks/{title}"),
+        "\"{title}\" in the path \"tasks/{title}\" is no key column; there are id"
+      ),
+      (
+        .missing(within: .column(\.title, is: nil)),
+        "the deletion's scope compares \"title\" with nil, which equals nothing"
+      ),
+      (.missing(atMost: 10), "the deletion's atMost is 10.0; it is a share from 0 to 1"),
+    ])
+  func refused(_ deletion: Deletion<Task10>, _ message: String) async throws {
+    let runs = try Runs()
+    #expect(try await runs(1...2, deletion) == "task: \(message)")
+    #expect(try runs.server.requests().isEmpty)
+  }
+}
