@@ -1,4 +1,7 @@
 #pragma once
+// Debian's library and Apple's have the session extension; its declarations ask for both (sqlite.org/sessionintro.html).
+#define SQLITE_ENABLE_SESSION 1
+#define SQLITE_ENABLE_PREUPDATE_HOOK 1
 #include <sqlite3.h>
 
 // SQLITE_TRANSIENT and SQLITE_STATIC are casts, which Swift does not import (sqlite.org/c3ref/c_static.html).

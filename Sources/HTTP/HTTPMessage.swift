@@ -1,3 +1,5 @@
+import CCurl
+
 /// One request as it goes over the wire.
 public struct HTTPRequest: Sendable {
   public var method: String
@@ -52,6 +54,12 @@ public struct HTTPResponse: Sendable {
   public var refusedWait: Duration?
   /// How long the last attempt took, from its turn to its last byte.
   public var duration = Duration.zero
+
+  /// The server's clock, in milliseconds since 1970; nil where the Date field is absent or cannot be read.
+  public var date: Int64? {
+    guard let seconds = headers["Date"].map({ curl_getdate($0, nil) }), seconds >= 0 else { return nil }
+    return Int64(seconds) * 1000
+  }
 
   public init(status: Int, headers: HTTPHeaders, body: [UInt8], url: HTTPURL) {
     (self.status, self.headers, self.body, self.url) = (status, headers, body, url)

@@ -9,8 +9,8 @@ struct CommitWriter {
     (self.commit, self.cancellation) = (commit, cancellation)
   }
 
-  func write(to connection: Connection) throws -> RunRecord {
-    try connection.transaction { connection in
+  func write(to connection: Connection) throws -> Committed {
+    try connection.transaction(isUndone: commit.isRehearsal) { connection in
       try Journal.create(in: connection)
       for schema in commit.referenced { try TableWriter(schema, in: connection).createIfAbsent() }
       let main = try TableWriter(commit.rows.schema, in: connection)
@@ -23,6 +23,9 @@ struct CommitWriter {
         try table.noteStrays()
       }
       var run = commit.run
+      let session =
+        try commit.tellsChanges
+        ? ChangeSession(of: [main.schema.name] + commit.nested.map(\.rows.schema.name), in: connection) : nil
 
       // References are checked at the commit: rows may come in any order.
       try connection.execute("PRAGMA defer_foreign_keys = ON")
@@ -67,10 +70,12 @@ struct CommitWriter {
       let tables = [commit.rows.schema] + commit.nested.map(\.rows.schema)
       let names = tables.map { quoted($0.name.asciiLowercased) }.joined(separator: " ")
       try Journal.set(commit.state.merging(["tables": names]) { $1 }, of: run.entity, in: connection)
-      try Journal.set(commit.pages, of: run.entity, in: connection)
+      if !commit.isIncrement || !changed.isEmpty {
+        try Journal.set(commit.pages, of: run.entity, in: connection)
+      }
       for table in changed { try Journal.forgetPages(on: table, besides: run.entity, in: connection) }
       try Journal.append(run, in: connection)
-      return run
+      return Committed(run: run, changes: try session?.changes())
     } explainingConstraint: { connection in
       try ReferenceViolations(
         of: [commit.rows.schema] + commit.nested.map(\.rows.schema), andToThem: true, in: connection

@@ -144,14 +144,26 @@ final class Connection: @unchecked Sendable {
   /// Runs `body` in a transaction that takes the write lock at its start, so that it cannot fail half-way for want of
   /// it (sqlite.org/lang_transaction.html#immediate).
   ///
-  /// - Parameter explainingConstraint: says why a reference does not hold at the commit, in better words than SQLite.
+  /// - Parameters:
+  ///   - isUndone: whether all of it is undone at the end.
+  ///   - explainingConstraint: says why a reference does not hold at the commit, in better words than SQLite.
   func transaction<R>(
-    _ body: (Connection) throws -> R,
+    isUndone: Bool = false, _ body: (Connection) throws -> R,
     explainingConstraint: (Connection) throws -> (any Error)? = { _ in nil }
   ) throws -> R {
     try execute("BEGIN IMMEDIATE")
     do {
       let result = try body(self)
+      if isUndone {
+        // What a commit would refuse is refused.
+        if try integer("SELECT 1 FROM pragma_foreign_key_check LIMIT 1") != nil,
+          let explanation = try explainingConstraint(self)
+        {
+          throw explanation
+        }
+        try execute("ROLLBACK")
+        return result
+      }
       let code = sqlite3_exec(handle, "COMMIT", nil, nil, nil)
       if code == CSQLITE_CONSTRAINT_FOREIGNKEY, let explanation = try explainingConstraint(self) {
         throw explanation

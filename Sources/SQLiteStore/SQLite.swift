@@ -46,6 +46,8 @@ public final class SQLite: Store {
     return SQLite(location: path, path: path)
   }
 
+  public var exists: Bool { path == ":memory:" || Platform.exists(path) }
+
   // MARK: Connections
 
   /// Runs `body` with the connection, on the store's own thread.
@@ -96,12 +98,12 @@ public final class SQLite: Store {
   // MARK: Runs
 
   public func check(_ schema: TableSchema) async throws {
-    if path != ":memory:", !Platform.exists(path) { return }
+    if !exists { return }
     try await perform { connection, _ in try TableDifference(of: schema, in: connection).demandFit() }
   }
 
   public func differences(from schema: TableSchema) async throws -> [String] {
-    if path != ":memory:", !Platform.exists(path) { return [] }
+    if !exists { return [] }
     return try await perform { connection, _ in
       let difference = try TableDifference(of: schema, in: connection)
       // In a table that someone else made, what is not declared is theirs.
@@ -114,19 +116,22 @@ public final class SQLite: Store {
   }
 
   public func rebuild(_ schemas: [TableSchema], droppingColumns: Bool) async throws -> [Rebuild] {
-    if path != ":memory:", !Platform.exists(path) { return [] }
+    if !exists { return [] }
     return try await perform { connection, _ in
       try TableRebuild.run(schemas, droppingColumns: droppingColumns, in: connection)
     }
   }
 
   public func rejects(of tables: [String]) async throws -> [Reject] {
-    if path != ":memory:", !Platform.exists(path) { return [] }
+    if !exists { return [] }
     return try await perform { connection, _ in try Journal.rejects(of: tables, in: connection) }
   }
 
-  public func commit(_ commit: Commit) async throws -> RunRecord {
-    try await perform { connection, cancellation in
+  public func commit(_ commit: Commit) async throws -> Committed {
+    if commit.isRehearsal, !exists {
+      return try CommitWriter(commit, Cancellation()).write(to: Connection(path: ":memory:"))
+    }
+    return try await perform { connection, cancellation in
       try CommitWriter(commit, cancellation).write(to: connection)
     }
   }
@@ -134,7 +139,8 @@ public final class SQLite: Store {
   public func countUnseen(
     _ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema
   ) async throws -> (unseen: Int, rows: Int) {
-    try await perform { connection, _ in
+    if !exists { return (0, 0) }
+    return try await perform { connection, _ in
       guard try connection.hasTable(schema.name) else { return (0, 0) }
       return try GoneRows.count(of: schema, seen: seen, scope: scope, in: connection)
     }
@@ -143,7 +149,8 @@ public final class SQLite: Store {
   public func unseen(
     _ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema
   ) async throws -> [[StoredValue]] {
-    try await perform { connection, _ in
+    if !exists { return [] }
+    return try await perform { connection, _ in
       guard try connection.hasTable(schema.name) else { return [] }
       return try GoneRows.keys(of: schema, seen: seen, scope: scope, in: connection)
     }
@@ -195,14 +202,14 @@ public final class SQLite: Store {
   }
 
   public func runs(of entity: String, limit: Int) async throws -> [RunRecord] {
-    if path != ":memory:", !Platform.exists(path) { return [] }
+    if !exists { return [] }
     return try await perform { connection, _ in
       try Journal.runs(of: entity, limit: limit, in: connection)
     }
   }
 
   public func count(of table: String) async throws -> Int? {
-    if path != ":memory:", !Platform.exists(path) { return nil }
+    if !exists { return nil }
     return try await perform { connection, _ in
       guard try connection.hasTable(table) else { return nil }
       return Int(try connection.integer("SELECT count(*) FROM \(quoted(table))") ?? 0)
@@ -214,7 +221,7 @@ public final class SQLite: Store {
   public func rows(
     of schema: TableSchema, columns: [Column], key: [StoredValue]?, _ body: ([StoredValue]) throws -> Void
   ) throws {
-    if path != ":memory:", !Platform.exists(path) {
+    if !exists {
       throw StoreError("there is no table \"\(schema.name)\" in \(location) yet")
     }
     // A connection of its own, so that reading waits for no run: WAL readers see the last commit.

@@ -1,11 +1,12 @@
 /// The commands and their options, in one place: parsing and help both read it.
 enum CommandName: String, CaseIterable {
-  case once, watch, check, explain, get, status, rejects, schema, rebuild
+  case once, watch, plan, check, explain, get, status, rejects, schema, rebuild
 
   var summary: String {
     switch self {
     case .once: "sync now, all entities or those named"
     case .watch: "sync on an interval until stopped"
+    case .plan: "what a run would do: inserts, updates, deletions; nothing is written"
     case .check: "declarations, configuration, store and one page of each source"
     case .explain: "each request, its answer, and why the pages ended"
     case .get: "the first records as they would be stored, as JSON lines"
@@ -28,6 +29,12 @@ enum CommandName: String, CaseIterable {
       Runs each entity at once and then on its interval. Runs of one entity never overlap, and runs that were missed
       are not made up for. SIGTERM, SIGINT and SIGHUP end it with status 0; what is under way is given up, and the
       store stays as it was.
+      """
+    case .plan:
+      """
+      Fetches every page and compares the records with what is stored. A line for each row: + inserted, ~ updated (column:
+      old → new), - deleted, ? missing from the source but kept, and why. Status 5 where a run would change anything, 0
+      where it would not.
       """
     case .check:
       "Writes nothing. Says which columns no record of the first page had a value for."
@@ -60,8 +67,9 @@ enum CommandName: String, CaseIterable {
 
   var options: [CommandOption] {
     switch self {
-    case .once: [.config, .store, .full, .allowDeletes, .wait, .logFormat, .trace, .quiet, .help]
+    case .once: [.config, .store, .full, .allowDeletes, .changes, .wait, .logFormat, .trace, .quiet, .help]
     case .watch: [.config, .store, .interval, .wait, .logFormat, .trace, .quiet, .help]
+    case .plan: [.config, .store, .full, .allowDeletes, .logFormat, .quiet, .help]
     case .explain: [.config, .store, .help]
     case .get: [.config, .store, .limit, .help]
     case .check: [.config, .store, .help]
@@ -82,6 +90,7 @@ enum CommandOption: String, CaseIterable {
   case quiet = "--quiet"
   case full = "--full"
   case allowDeletes = "--allow-deletes"
+  case changes = "--changes"
   case runs = "--runs"
   case trace = "--trace"
   case limit = "--limit"
@@ -97,7 +106,7 @@ enum CommandOption: String, CaseIterable {
     case .interval, .wait: "DURATION"
     case .logFormat: "text|json"
     case .limit, .allowDeletes: "NUMBER"
-    case .quiet, .full, .runs, .trace, .dropColumns, .help, .version: nil
+    case .quiet, .full, .runs, .changes, .trace, .dropColumns, .help, .version: nil
     }
   }
 
@@ -110,6 +119,7 @@ enum CommandOption: String, CaseIterable {
     case .logFormat: "one line for people, or one JSON object, for each run"
     case .full: "ask for every page in full, also where it has not changed"
     case .allowDeletes: "let each entity delete so many rows in this run, whatever its guard says"
+    case .changes: "each changed row as a JSON line, in place of the line for each run"
     case .runs: "each of the last runs: when, what came of it, and why"
     case .quiet: "no progress, and a line only for what went wrong"
     case .trace: "a line for each page on standard error: request, answer, what follows"
@@ -141,7 +151,7 @@ enum Help {
         \(row("--version", "the version"))
 
         EXIT STATUS: 0 done, 1 a sync failed, 2 usage, configuration or declaration, 3 a deletion guard refused,
-        4 another run holds the entity, 128 + n ended by signal n (watch ends with 0)
+        4 another run holds the entity, 5 plan found something to do, 128 + n ended by signal n (watch ends with 0)
         """
     }
     let options = command.options.map { row($0.rawValue + ($0.value.map { " \($0)" } ?? ""), $0.summary) }

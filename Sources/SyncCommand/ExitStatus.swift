@@ -10,6 +10,8 @@ enum ExitStatus: Equatable {
   case refused
   /// 4: another run holds the entity.
   case busy
+  /// 5: `plan` found something to do.
+  case differences
   /// 128 + the signal's number.
   case signal(Int32)
 
@@ -20,12 +22,13 @@ enum ExitStatus: Equatable {
     case .usage: 2
     case .refused: 3
     case .busy: 4
+    case .differences: 5
     case .signal(let number): 128 + number
     }
   }
 
-  /// The status of several runs: the first of 1, 3 and 4 that any ended with.
+  /// The status of several runs: the first of 1, 3, 4 and 5 that any ended with.
   static func of(_ statuses: [ExitStatus]) -> ExitStatus {
-    [.failed, .refused, .busy].first { statuses.contains($0) } ?? .done
+    [.failed, .refused, .busy, .differences].first { statuses.contains($0) } ?? .done
   }
 }

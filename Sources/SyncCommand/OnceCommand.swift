@@ -25,8 +25,9 @@ extension Program {
   /// Syncs one entity and reports it; nil when the program was told to stop.
   func sync(_ entity: any Entity.Type, _ reporter: RunReporter) async -> ExitStatus? {
     do {
-      let report = try await engine.sync(entity, onProgress: reporter.progress)
-      reporter.succeeded(report)
+      let report = try await engine.sync(entity, tellingChanges: tellsChanges, onProgress: reporter.progress)
+      for change in report.changes ?? [] { console.write(change.json(of: entity.name)) }
+      if !tellsChanges { reporter.succeeded(report) }
       return .done
     } catch let error as SyncError {
       reporter.failed(error)

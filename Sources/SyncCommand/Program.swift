@@ -14,6 +14,8 @@ struct Program: Sendable {
   let entities: [any Entity.Type]
   let console: Console
   let dropsColumns: Bool
+  /// Whether each changed row of a run is told.
+  let tellsChanges: Bool
   /// Whether each page of a run is told.
   let traces: Bool
   /// How many records `get` shows, or runs `status`.
@@ -43,6 +45,7 @@ struct Program: Sendable {
     self.console = console
     dropsColumns = invocation[.dropColumns] != nil
     traces = invocation[.trace] != nil
+    tellsChanges = invocation[.changes] != nil
     limit = try Self.number(invocation, .limit) ?? 10
     showsRuns = invocation[.runs] != nil
 

@@ -70,6 +70,7 @@ extension SyncCommand {
       switch command {
       case .once: await OnceCommand(program).run()
       case .watch: await WatchCommand(program).run()
+      case .plan: await PlanCommand(program).run()
       case .check: await CheckCommand(program).run()
       case .status: await StatusCommand(program).run()
       case .schema: SchemaCommand(program).run()

@@ -67,6 +67,8 @@ struct Main: SyncCommand {
     "041": ReservedIdentifiers.Order.self, "041-twins": ReservedIdentifiers.Twins.self,
     "041-inject": ReservedIdentifiers.Inject.self,
     "043": NotNullPartial.Person.self,
+    "046": Watermarks.Checked.self, "047": Watermarks.Item<Watermarks.None>.self,
+    "047-60s": Watermarks.Item<Watermarks.Minute>.self, "047-1s": Watermarks.Item<Watermarks.Second>.self,
     "051": Stopped.Item.self,
     "052": TwoProcesses.Item.self, "052-b": TwoProcesses.OtherItem.self,
     "bench": BenchBook.self,

@@ -40,6 +40,9 @@
 /// ### What is gone at the source
 /// - ``deletion``
 /// - ``Deletion``
+/// ### What changed at the source
+/// - ``incremental``
+/// - ``Incremental``
 public protocol Entity: Record {
   /// The name on the command line, in messages and in the configuration: that of the table by default. Entities that
   /// share a table have names of their own.
@@ -50,9 +53,13 @@ public protocol Entity: Record {
 
   /// What happens to rows that the source no longer returns: nothing by default.
   static var deletion: Deletion<Self> { get }
+
+  /// Whether runs ask for no more than what changed: no by default.
+  static var incremental: Incremental<Self> { get }
 }
 
 extension Entity {
   public static var name: String { table }
   public static var deletion: Deletion<Self> { .never }
+  public static var incremental: Incremental<Self> { .never }
 }

@@ -16,6 +16,10 @@ struct Walk: Sendable {
   var absentColumns: [String] = []
   /// Pages that were the same as at an earlier run.
   var notModified = 0
+  /// What the source handed out for the next run to ask with.
+  var token: String?
+  /// The source's clock when the first page was answered, in milliseconds since 1970.
+  var serverTime: Int64?
   /// What the next run may know of the pages, by their names.
   var states: [String: PageState] = [:]
 
@@ -36,7 +40,18 @@ struct Walk: Sendable {
     rejects += later.rejects
     superseded.formUnion(later.superseded)
     notModified += later.notModified
+    (token, serverTime) = (token ?? later.token, serverTime ?? later.serverTime)
     (outcome, absentColumns) = (later.outcome, later.absentColumns)
+  }
+}
+
+extension Walk {
+  /// Notes what a page hands out for the next run: a header field of the first one, or what the last body says that says
+  /// anything.
+  mutating func note(_ place: TokenPlace?, _ page: Page) throws(PagingError) {
+    guard let place, let found = try place.token(in: page, "token")?.text else { return }
+    if case .header = place, token != nil { return }
+    token = found
   }
 }
 
@@ -98,6 +113,7 @@ struct Walker: Sendable {
   let context: PagingContext
   /// Pages that may be asked for with a condition; nil where nothing is kept of pages.
   var kept: KeptPages?
+  var increment: Increment?
   let onProgress: @Sendable (SyncProgress) -> Void
 
   /// Bad records that a failing run names; it counts them all.
@@ -163,7 +179,8 @@ struct Walker: Sendable {
       let parents = gathering.passedOver == 1 ? "a parent was" : "\(gathering.passedOver) parents were"
       gathering.ledger.doubt("\(parents) passed over: \(gathering.firstPassedOver)")
     }
-    if gathering.walk.duplicates > 0 {
+    // Between two increments it is usual, and proves nothing else than before.
+    if gathering.walk.duplicates > 0, increment?.isFull != false {
       gathering.ledger.doubt("\(gathering.walk.duplicates) records came twice")
     }
     var walk = gathering.walk
@@ -175,12 +192,16 @@ struct Walker: Sendable {
 
   // MARK: Pages
 
+  private func begin(_ pager: any Pager) -> PageRequest {
+    increment?.address.map { .address($0) } ?? pager.firstRequest()
+  }
+
   /// The first request for a parent.
   private func firstRequest(_ parent: [StoredValue]) throws -> HTTPRequest {
     let pager = plan.source.paging.makePager(context)
     let home: HTTPRequest
     do { home = try plan.requests.request(parent: parent) } catch { throw WalkFailure(quoted("\(error)")) }
-    return try request(pager.firstRequest(), parent: parent, home: home, current: home.url, page: 1)
+    return try request(begin(pager), parent: parent, home: home, current: home.url, page: 1)
   }
 
   private func walkPages(
@@ -199,7 +220,7 @@ struct Walker: Sendable {
     var asked: [RequestIdentity: Int] = [:]
     var partPages = 0
     var request = try self.request(
-      pager.firstRequest(), parent: parent, home: home, current: current, page: gathering.walk.pages + 1)
+      begin(pager), parent: parent, home: home, current: current, page: gathering.walk.pages + 1)
     asked[RequestIdentity(request)] = 1
     let errors = plan.source.api.errors + plan.source.errors
     var queue = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
@@ -243,6 +264,10 @@ struct Walker: Sendable {
       func failure(_ reason: String) -> WalkFailure {
         report(page, sent, response, "stop: it fails the run", gathering)
         return WalkFailure(page: number, url: sent.url, reason)
+      }
+      if gathering.walk.serverTime == nil { gathering.walk.serverTime = response.date }
+      if partPages == 1, increment?.isFull == false, increment?.expired.contains(response.status) == true {
+        throw IncrementExpired()
       }
       guard isPage || pager.isEnd(status: response.status, page: partPages) else {
         // What leads to the next page may be out of date where its page was not sent again.
@@ -289,8 +314,11 @@ struct Walker: Sendable {
           (page.firstRecord, page.lastRecord) = list.ends
           records = list.value
         }
+        do { try gathering.walk.note(increment?.tokenPlace, page) } catch {
+          throw failure(quoted("\(error)"))
+        }
         // The next page is on its way while this one is decoded.
-        if !pager.needsRecords && extent == .all { try decide() }
+        if !pager.needsRecords && extent == .all && increment?.known == nil { try decide() }
         if let known, let outline {
           page.newKeyCount = try replay(known, outline, repeatsBoundary: repeatsBoundary, &gathering)
           page.recordCount = outline.elements
@@ -301,6 +329,7 @@ struct Walker: Sendable {
             (page.recordCount, page.newKeyCount, rows) = decode(
               records, page: number, parent: parent, repeatsBoundary: repeatsBoundary, decoder, &gathering)
           }
+          if increment?.isKnown(rows) == true { decision = .end(.proven) }
           if let name = kept?.name(sent, parent) {
             gathering.walk.states[name] = .fresh(
               keep(page, rows, records: gathering.walk.records - before, of: sent, response, as: name))
@@ -365,7 +394,9 @@ struct Walker: Sendable {
   ) throws -> HTTPRequest {
     switch request {
     case .items(let items):
-      do { return try plan.requests.request(parent: parent, adding: items) } catch {
+      // What the paging says stands in place of what asks for changes.
+      let others = (increment?.items ?? []).filter { other in !items.contains { $0.name == other.name } }
+      do { return try plan.requests.request(parent: parent, adding: others + items) } catch {
         throw WalkFailure(page: page, url: current, quoted("\(error)"))
       }
     case .address(let text):

@@ -40,6 +40,7 @@ public final class Engine: Sendable {
   private let credentials: Credentials
   private let limiters = Mutex<[String: RateLimiter]>([:])
   private let breakers = Mutex<[String: CircuitBreaker]>([:])
+  private let observers = Mutex<[Int: AsyncStream<[RowChange]>.Continuation]>([:])
 
   private struct Prepared: Sendable {
     var plan: EntityPlan
@@ -171,9 +172,11 @@ public final class Engine: Sendable {
   /// - Returns: what was written, and whether the walk was provably complete.
   /// - Throws: ``DeclarationError`` before any request; ``SyncError`` when nothing was written; `CancellationError`
   ///   when the task was cancelled, with nothing written.
+  /// - Parameter tellingChanges: whether the report tells what was changed, row by row. All changes are held in memory.
   @discardableResult
   public func sync(
-    _ entity: any Entity.Type, onProgress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+    _ entity: any Entity.Type, tellingChanges: Bool = false,
+    onProgress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
   ) async throws -> SyncReport {
     let prepared = try prepared(entity)
     let plan = prepared.plan
@@ -183,7 +186,16 @@ public final class Engine: Sendable {
     let leases = try await lease(plan)
     defer { for lease in leases { lease.end() } }
     do {
-      var report = try await perform(prepared, &run, onProgress)
+      let isWatched = observers.withLock { !$0.isEmpty }
+      var work = try await work(prepared, &run, onProgress)
+      work.commit.tellsChanges = tellingChanges || isWatched
+      let done = try await store.commit(work.commit)
+      if isWatched, let changes = done.changes, !changes.isEmpty {
+        for observer in observers.withLock({ Array($0.values) }) { observer.yield(changes) }
+      }
+      var report = SyncReport(
+        record: done.run, duration: .zero, absentColumns: work.absentColumns,
+        changes: tellingChanges ? done.changes : nil, pagesNotModified: work.pagesNotModified)
       report.assets = await fetchAssets(prepared)
       report.duration = clock.duration(to: .now)
       return report
@@ -204,21 +216,40 @@ public final class Engine: Sendable {
     }
   }
 
-  /// One run under its lease.
-  private func perform(
-    _ prepared: Prepared, _ run: inout RunRecord, _ onProgress: @escaping @Sendable (SyncProgress) -> Void
-  ) async throws -> SyncReport {
+  /// What a run has fetched, ready to be written.
+  private struct Work {
+    var commit: Commit
+    var absentColumns: [String]
+    var pagesNotModified: Int
+    /// Why nothing is deleted; nil where something may be.
+    var withheld: String?
+  }
+
+  /// Fetches everything that a run writes.
+  private func work(
+    _ prepared: Prepared, _ run: inout RunRecord, isRehearsal: Bool = false,
+    _ onProgress: @escaping @Sendable (SyncProgress) -> Void
+  ) async throws -> Work {
     let plan = prepared.plan
     for schema in plan.tables { try await store.check(schema) }
-    let hashKey = try await store.installationKey()
+    // What only looks makes no store.
+    let hashKey = store.exists || !isRehearsal ? try await store.installationKey() : Self.newRunID()
     let principal = prepared.authorizer.principal
     let scope = Digest.hmacSHA256(plan.scope(principal: principal), key: hashKey)
     let pageScope = Digest.hmacSHA256(plan.pageScope(principal: principal), key: hashKey)
-    let state = try await store.state(of: plan.name)
+    let state = store.exists ? try await store.state(of: plan.name) : [:]
     let parents = try readParents(plan)
 
     var walker = walker(prepared, onProgress)
-    if plan.isConditional {
+    let parentsNow = Digest.hmacSHA256("\(parents)", key: hashKey)
+    let lastFull = state["full"].flatMap { Int64($0) }
+    let isDue = plan.incremental?.full.interval.map { run.started >= (lastFull ?? 0) + $0 } ?? false
+    // Of a parent that is new everything is news.
+    let isOther = state["scope"] != scope || plan.parent != nil && state["parents"] != parentsNow
+    var increment = try Increment(
+      plan, kept: state["watermark"], isFull: options.asksInFull || isDue || isOther || lastFull == nil)
+    walker.increment = increment
+    if plan.isConditional, increment.isFull {
       walker.kept = KeptPages(hashKey: hashKey)
       if !options.asksInFull, state["pages"] == pageScope {
         walker.kept = try await KeptPages(
@@ -227,7 +258,12 @@ public final class Engine: Sendable {
     }
     var seen = SeenKeys()
     var walk = Walk()
-    try await walker.walk(&walk, parents: parents, seen: &seen, number: 1)
+    do { try await walker.walk(&walk, parents: parents, seen: &seen, number: 1) } catch is IncrementExpired {
+      increment = try Increment(plan, kept: nil, isFull: true)
+      walker.increment = increment
+      (walk, seen) = (Walk(), SeenKeys())
+      try await walker.walk(&walk, parents: parents, seen: &seen, number: 1)
+    }
 
     var doubts = walk.outcome.doubts
     if let scopeBefore = state["scope"], scopeBefore != scope {
@@ -236,7 +272,7 @@ public final class Engine: Sendable {
     var deletion: ArmedDeletion?
     var proof: ProofOfCompleteness?
     if doubts.isEmpty, case .proven(let first) = walk.outcome { proof = first }
-    if plan.deletion.isByAbsence, let first = proof {
+    if plan.deletion.isByAbsence, increment.isFull, let first = proof {
       let scope = deletionScope(plan, parents)
       func arm(_ proof: ProofOfCompleteness) -> ArmedDeletion? {
         ArmedDeletion(
@@ -265,24 +301,94 @@ public final class Engine: Sendable {
 
     run.add(walk)
     run.finished = Timestamp.now
-    run.outcome = doubts.isEmpty ? .proven : .unproven
+    run.outcome = !doubts.isEmpty ? .unproven : increment.isFull ? .proven : .incremental
     if !doubts.isEmpty {
       run.reason = redactor.redact(doubts.map(\.description).joined(separator: "; "))
+    }
+    var kept = ["scope": scope]
+    if increment.isFull { kept["pages"] = pageScope }
+    // What was kept for other records is of no use for these, which nothing has proven yet.
+    if plan.incremental != nil, isOther, proof == nil { kept.merge(["full": "", "watermark": ""]) { $1 } }
+    if plan.incremental != nil, let proof {
+      let before = state["scope"] == scope ? state["watermark"] : nil
+      if let watermark = Watermark(proof: proof, walk, plan, kept: before) {
+        kept["watermark"] = watermark.text
+      }
+      if increment.isFull { kept.merge(["full": String(run.started), "parents": parentsNow]) { $1 } }
     }
     run.unchanged = seen.keptRows
     run.scope = scope
     let nested = NestedGathering(plan.decoding).rows(
       of: walk.rows, superseded: walk.superseded, keys: plan.decoding.keyColumns)
-    let record = try await store.commit(
-      Commit(
-        rows: TableRows(
-          schema: plan.schema, batches: walk.rows.map(\.batch), superseded: walk.superseded),
-        nested: nested, referenced: plan.referenced, deletion: deletion, seen: seen.index, mark: plan.mark,
-        rejects: walk.rejects, run: run,
-        state: ["scope": scope, "pages": pageScope],
-        pages: walker.kept == nil ? nil : proof.map { ProvenPages(walk.states, proof: $0) }))
-    return SyncReport(
-      record: record, duration: .zero, absentColumns: walk.absentColumns, pagesNotModified: walk.notModified)
+    let commit = Commit(
+      rows: TableRows(
+        schema: plan.schema, batches: walk.rows.map(\.batch), superseded: walk.superseded),
+      nested: nested, referenced: plan.referenced, deletion: deletion, seen: seen.index, mark: plan.mark,
+      rejects: walk.rejects, run: run, state: kept,
+      pages: walker.kept == nil ? nil : proof.map { ProvenPages(walk.states, proof: $0) },
+      isIncrement: !increment.isFull)
+    let withheld =
+      !plan.deletion.isByAbsence
+      ? "no deletion is declared"
+      : increment.isFull ? run.reason : "only what changed was asked for"
+    return Work(
+      commit: commit, absentColumns: walk.absentColumns, pagesNotModified: walk.notModified,
+      withheld: deletion == nil ? withheld : nil)
+  }
+
+  /// Fetches and compares as a run does, and writes nothing: what a run would do now.
+  ///
+  /// - Throws: ``DeclarationError``, ``SyncError``.
+  public func plan(
+    _ entity: any Entity.Type, onProgress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+  ) async throws -> SyncPlan {
+    let prepared = try prepared(entity)
+    let plan = prepared.plan
+    var run = RunRecord(
+      run: Self.newRunID(), entity: plan.name, started: Timestamp.now, finished: 0, outcome: .failed)
+    do {
+      var work = try await work(prepared, &run, isRehearsal: true, onProgress)
+      (work.commit.isRehearsal, work.commit.tellsChanges) = (true, true)
+      var withheld = work.withheld
+      let done: Committed
+      do { done = try await store.commit(work.commit) } catch let refusal as GuardRefusal {
+        withheld = redactor.redact("\(refusal)")
+        work.commit.deletion = nil
+        done = try await store.commit(work.commit)
+      }
+      var planned = SyncPlan(record: done.run, changes: done.changes ?? [])
+      if let withheld, plan.deletion.isByAbsence, work.commit.isIncrement == false {
+        let scope = deletionScope(plan, try readParents(plan))
+        let keys = try await store.unseen(work.commit.seen, scope: scope, in: plan.schema)
+        if !keys.isEmpty {
+          planned.withheld = (
+            keys.map { key in zip(plan.schema.keys, key).map { .init(column: $0.name, old: $1, new: nil) } },
+            withheld
+          )
+        }
+      }
+      return planned
+    } catch let error as CancellationError {
+      throw error
+    } catch {
+      throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact("\(error)"))
+    }
+  }
+
+  /// The changes of each run from now on, as they are committed, until the sequence is no longer asked for.
+  ///
+  /// ```swift
+  /// for await changes in engine.changes() { for change in changes { print(change.kind, change.key) } }
+  /// ```
+  public func changes() -> AsyncStream<[RowChange]> {
+    AsyncStream { continuation in
+      let id = observers.withLock { observers in
+        let id = (observers.keys.max() ?? 0) + 1
+        observers[id] = continuation
+        return id
+      }
+      continuation.onTermination = { [weak self] _ in self?.observers.withLock { $0[id] = nil } }
+    }
   }
 
   /// Downloads what the committed rows' addresses lead to; nil where nothing is declared. The rows stay whatever

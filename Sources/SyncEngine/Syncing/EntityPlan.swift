@@ -6,6 +6,8 @@ struct EntityPlan: Sendable {
   let source: Source
   let requests: RequestTemplate
   let deletion: DeletionPolicy
+  let incremental: IncrementalPolicy?
+  let watermarkColumn: String?
   /// The column that marks rows which are missing.
   let mark: String?
   /// What is true of the rows that a deletion judges.
@@ -52,6 +54,11 @@ struct EntityPlan: Sendable {
       if let property = mapped.property { properties[property] = column }
     }
     try DeletionValidator.validate(deletion, entity: E.name, properties: properties)
+    let incremental = E.incremental.policy
+    try IncrementalValidator.validate(
+      incremental, deletion: deletion, entity: E.name, properties: properties)
+    self.incremental = incremental
+    watermarkColumn = incremental?.property.flatMap { properties[$0]?.name }
     mark = deletion.mark.flatMap { properties[$0]?.name }
     conditions = deletion.conditions.map { condition in
       switch condition {
@@ -114,7 +121,7 @@ struct EntityPlan: Sendable {
   }
 
   /// Whether the walk asks for proof of its end even where that costs a request.
-  var asksForEnd: Bool { deletion.isByAbsence }
+  var asksForEnd: Bool { deletion.isByAbsence || incremental != nil }
 
   /// The path of the one field that tells the records of a list apart; nil where it takes several.
   var keyPath: String? {
@@ -158,7 +165,7 @@ struct EntityPlan: Sendable {
       source.headers.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }.joined(),
       "\(source.rows.path) \(source.rows.shape)\(source.format.description)",
       source.filter?.description ?? "", columns,
-      parent?.schema.name ?? "", principal,
+      parent?.schema.name ?? "", incremental?.description ?? "", principal,
     ].joined(separator: "\n")
   }
 }

@@ -5,6 +5,8 @@ public struct RunRecord: Sendable, Hashable {
     case proven
     /// The rows were committed, without deletions.
     case unproven
+    /// The rows were committed; only what changed was asked for, and nothing can be deleted by that.
+    case incremental
     /// Nothing was committed.
     case failed
     /// The guard refused the deletions, and nothing was committed.
@@ -50,6 +52,8 @@ public struct SyncReport: Sendable, Hashable {
   public var absentColumns: [String]
   /// What became of the downloads; nil where none is declared.
   public var assets: AssetReport?
+  /// What was changed, row by row; nil where nobody asked.
+  public var changes: [RowChange]?
   /// Pages that the server said are as they were (status 304).
   public var pagesNotModified = 0
 

@@ -11,6 +11,9 @@ public protocol Store: Sendable {
   /// What a person calls the store, without secrets.
   var location: String { get }
 
+  /// Whether there is anything yet: the first run makes it.
+  var exists: Bool { get }
+
   /// The right to run on a table, from the first request to the commit: one holder among all processes that use
   /// the store. It ends with its process.
   ///
@@ -59,8 +62,10 @@ public protocol Store: Sendable {
   /// record, with the counts filled in, the state and the pages. Pages of other entities that have rows in a table
   /// which this changes are void from then on.
   ///
+  /// A rehearsal does all of it and undoes it again; where there is no store yet, none is made.
+  ///
   /// - Throws: ``StoreError``, ``GuardRefusal``, ``RowConflict``, or `CancellationError`.
-  func commit(_ commit: Commit) async throws -> RunRecord
+  func commit(_ commit: Commit) async throws -> Committed
 
   /// Rows whose address differs from the one that their bytes came from; with ``Asset/isRevalidated`` all that have
   /// an address. Bytes whose address is gone are cleared.
@@ -186,6 +191,11 @@ public struct Commit: Sendable {
   public var state: [String: String]
   /// What may be kept of the pages; nil makes void what is kept of them.
   public var pages: ProvenPages?
+  /// Whether only what changed was asked for: what is kept of pages holds as long as nothing did.
+  public var isIncrement: Bool
+  /// Whether the changes of single rows are told.
+  public var tellsChanges = false
+  public var isRehearsal = false
 }
 
 // MARK: Typed reads
