@@ -69,7 +69,14 @@ extension RowChange {
     }
   }
 
-  var sortKey: String { "\(kind == .inserted ? 0 : kind == .updated ? 1 : 2) \(key.keyText)" }
+  /// Kind by kind, whole numbers by value.
+  var sortKey: String {
+    let parts = key.map { value in
+      guard case .integer(let number)? = value.old ?? value.new, number >= 0 else { return [value].keyText }
+      return String(repeating: "0", count: 20 - String(number).count) + String(number)
+    }
+    return "\(kind == .inserted ? 0 : kind == .updated ? 1 : 2) \(parts.joined(separator: ", "))"
+  }
 
   /// `{"entity":"book","table":"book","kind":"updated","key":{"id":3},"old":{…},"new":{…}}`
   func json(of entity: String) -> String {

@@ -84,7 +84,12 @@ final class RunReporter: Sendable {
       console.write(
         jsonLine(Line(time: Self.now(), entity: error.entity, outcome: status, message: error.message)))
     case .text:
-      let advice = error.kind == .busy ? " (--wait says how long to wait)" : ""
+      let advice =
+        switch error.kind {
+        case .busy: " (--wait says how long to wait)"
+        case .refused: error.deletions.map { " (if it is meant: once --allow-deletes \($0))" } ?? ""
+        case .failed: ""
+        }
       console.complain(stamp() + error.description + advice)
       if collectsTable {
         rows.withLock { $0.append([error.entity] + Array(repeating: "", count: 6) + [status]) }

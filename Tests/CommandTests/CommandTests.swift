@@ -121,7 +121,7 @@ struct CommandTests {
       (["once", "nosuch"], "there is no entity \"nosuch\"; there are book, article, hero, post, comment"),
       (["once", "boook"], "there is no entity \"boook\" (did you mean \"book\"?); there are"),
       (["onse"], "there is no command \"onse\" (did you mean \"once\"?)"),
-      ([], "a command is missing: once, watch, check, explain, get, status, rejects, schema, rebuild"),
+      ([], "a command is missing: once, watch, plan, check, explain, get, status, rejects, schema, rebuild"),
       (["once", "--wiat", "5s"], "once has no option --wiat (did you mean \"--wait\"?)"),
       (["once", "--wait"], "--wait needs a value: --wait DURATION"),
       (

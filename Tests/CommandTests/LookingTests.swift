@@ -69,6 +69,80 @@ struct LookingTests {
     #expect(!result.output.contains("nyt-secret") && !call.hasTable)
   }
 
+  @Test("plan: what a run would do, status 5; once --changes: what it did; status --runs: each run and why")
+  func plan() throws {
+    func books(_ list: String) -> Route { Route("/books", body: list) }
+    let call = try Call([books(#"[{"id":1,"title":"A"},{"id":2,"title":"B"},{"id":3,"title":"C"}]"#)])
+    let first = try call("plan", "book")
+    #expect(first.status == 5 && !call.hasTable)
+    expect(
+      first.output,
+      is: """
+        + book id 1
+        + book id 2
+        + book id 3
+        book: a run would insert 3, update 0, delete 0; 0 unchanged
+
+        """)
+    #expect(try call("once", "book", "--quiet").status == 0)
+    let none = try call("plan", "book")
+    #expect(
+      none.status == 0 && none.output == "book: a run would insert 0, update 0, delete 0; 3 unchanged\n")
+
+    try call.server.serve([books(#"[{"id":1,"title":"A \"1\""},{"id":2,"title":"B"},{"id":4,"title":"D"}]"#)])
+    let some = try call("plan", "book")
+    #expect(some.status == 5)
+    expect(
+      some.output,
+      is: """
+        + book id 4
+        ~ book id 1: title "A" → "A \\"1\\""
+        - book id 3
+        book: a run would insert 1, update 1, delete 1; 1 unchanged
+
+        """)
+    let lines = try call("once", "book", "--changes")
+    #expect(lines.status == 0)
+    expect(
+      lines.output.split(separator: "\n").sorted().joined(separator: "\n"),
+      is: #"""
+        {"entity":"book","table":"book","kind":"deleted","key":{"id":3},"old":{"title":"C","author":null,"genre":null}}
+        {"entity":"book","table":"book","kind":"inserted","key":{"id":4},"new":{"title":"D","author":null,"genre":null}}
+        {"entity":"book","table":"book","kind":"updated","key":{"id":1},"old":{"title":"A"},"new":{"title":"A \"1\""}}
+        """#)
+
+    try call.server.serve([books(#"[{"id":1,"title":"A"}]"#)])
+    let refused = try call("once", "book")
+    #expect(refused.status == 3)
+    #expect(refused.errors.contains("--allow-deletes 2"), "\(refused)")
+    let withheld = try call("plan", "book")
+    expect(
+      withheld.output,
+      is: """
+        ~ book id 1: title "A \\"1\\"" → "A"
+        ? book id 2
+        ? book id 4
+        book: 2 missing rows stay: the run would delete 2 of 3 rows (67% of the rows, and the guard allows 50%); nothing was written
+        book: a run would insert 0, update 1, delete 0; 0 unchanged
+
+        """)
+    #expect(try call("once", "book", "--allow-deletes", "2", "--quiet").status == 0)
+    #expect(try call("once", "book", "--allow-deletes", "x").status == 2)
+    let runs = try call("status", "--runs")
+    let shown = runs.output.split(separator: "\n").map { line in
+      line.replacing(#/ +/#, with: " ").replacing(#/20\S+Z (N|\d+) ms/#, with: "T")
+    }
+    expect(
+      shown.joined(separator: "\n"),
+      is: """
+        ENTITY STARTED TIME OUTCOME PAGES RECORDS INSERTED UPDATED UNCHANGED DELETED REASON
+        book T proven 1 1 0 1 0 2
+        book T refused 1 1 0 0 0 0 the run would delete 2 of 3 rows (67% of the rows, and the guard allows 50%); nothing was written
+        book T proven 1 3 1 1 1 1
+        book T proven 1 3 3 0 0 0
+        """)
+  }
+
   @Test("explain: a source that fails is status 1, and what the others did is shown all the same")
   func explainFails() throws {
     let call = try Call([

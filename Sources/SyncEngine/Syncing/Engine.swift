@@ -212,7 +212,9 @@ public final class Engine: Sendable {
       do { try await store.record(run) } catch {
         suffix = " (and the run could not be recorded: \(redactor.redact("\(error)")))"
       }
-      throw SyncError(kind: isRefusal ? .refused : .failed, entity: plan.name, message: message + suffix)
+      throw SyncError(
+        kind: isRefusal ? .refused : .failed, entity: plan.name, message: message + suffix,
+        deletions: (error as? GuardRefusal)?.deleted)
     }
   }
 

@@ -12,5 +12,7 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
   public var kind: Kind
   public var entity: String
   public var message: String
+  /// The number of rows that the guard did not let go.
+  public var deletions: Int?
   public var description: String { "\(entity): \(message)" }
 }
