@@ -90,7 +90,7 @@ struct CommandTests {
     expect(
       result.errors,
       is:
-        "syncd: book: the run would delete 5 of 5 rows (the source returned no record at all); nothing was written\n"
+        "syncd: book: the run would delete 5 of 5 rows (the source returned no record at all); nothing was written (if it is meant: once --allow-deletes 5)\n"
     )
     #expect(try Rows.text(call.folder.path + "/t.sqlite", "SELECT count(*) FROM book") == "5")
   }
