@@ -12,12 +12,13 @@ final class Connection: @unchecked Sendable {
   private final class Interruption {
     var cancellation: Cancellation?
     var waited = 0
+    /// How long a statement waits for another program's transaction, in milliseconds.
+    var limit = 0
   }
 
-  /// How long a statement waits for another program's transaction, in milliseconds.
-  private static let busyLimit = 60_000
-
-  init(path: String) throws {
+  init(path: String, busyLimit: Duration) throws {
+    let (seconds, attoseconds) = busyLimit.components
+    interruption.limit = Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
     var handle: OpaquePointer?
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     let code = sqlite3_open_v2(path, &handle, flags, nil)
@@ -36,7 +37,7 @@ final class Connection: @unchecked Sendable {
       { context, _ in
         guard let context else { return 0 }
         let interruption = Unmanaged<Interruption>.fromOpaque(context).takeUnretainedValue()
-        if interruption.cancellation?.isCancelled == true || interruption.waited >= Connection.busyLimit {
+        if interruption.cancellation?.isCancelled == true || interruption.waited >= interruption.limit {
           return 0
         }
         // Short waits first: most transactions are over in a moment.
@@ -54,7 +55,10 @@ final class Connection: @unchecked Sendable {
       }, context)
     // Pages of 16 kB halve the number of pages a commit writes; only a new file takes the size.
     try execute("PRAGMA page_size = 16384")
-    try execute("PRAGMA journal_mode = WAL")
+    // A database in another mode cannot change it while someone works with it, and nothing waits for that
+    // (sqlite.org/pragma.html#pragma_journal_mode): then it is as well as it is, and a later connection changes it.
+    let mode = sqlite3_exec(handle, "PRAGMA journal_mode = WAL", nil, nil, nil)
+    if mode != SQLITE_OK, mode & 0xFF != SQLITE_BUSY { throw error(mode, "PRAGMA journal_mode = WAL") }
     try execute("PRAGMA synchronous = NORMAL")
     try execute("PRAGMA foreign_keys = ON")
     // 8 MB of page cache: keys that come in order touch each page once, and a larger cache only costs fresh memory
@@ -65,6 +69,12 @@ final class Connection: @unchecked Sendable {
   deinit {
     // v2 closes once the last statement is gone; all of them are, but a leak must not end the program.
     sqlite3_close_v2(handle)
+  }
+
+  /// How long a statement waits for another program's transaction, in milliseconds.
+  var busyLimit: Int {
+    get { interruption.limit }
+    set { interruption.limit = newValue }
   }
 
   /// Lets the cancellation end waits and long statements.
@@ -131,12 +141,14 @@ final class Connection: @unchecked Sendable {
     var text = "SQLite: \(String(cString: sqlite3_errmsg(handle)))"
     switch code & 0xFF {
     case SQLITE_BUSY:
-      text += " (another program has kept the database locked for \(Connection.busyLimit / 1000) s)"
+      text += " (another program has kept the database locked for \(interruption.limit / 1000) s)"
     case SQLITE_FULL: text += " (nothing of the run was kept)"
     default: break
     }
     if let sql { text += " in: \(sql.prefix(200))" }
-    return StoreError(text)
+    var error = StoreError(text)
+    error.isBusy = code & 0xFF == SQLITE_BUSY
+    return error
   }
 
   // MARK: Transactions

@@ -24,12 +24,16 @@ public final class SQLite: Store {
   private let queue = DispatchQueue(label: "syncd.sqlite")
   private let connection = Mutex<Connection?>(nil)
 
-  private init(location: String, path: String) { (self.location, self.path) = (location, path) }
+  private let busyLimit: Duration
+
+  private init(location: String, path: String, busyLimit: Duration) {
+    (self.location, self.path, self.busyLimit) = (location, path, busyLimit)
+  }
 
   /// Opens a store. The file is created by the first run.
   ///
   /// - Throws: `StoreError` for a folder that does not exist.
-  public static func open(_ location: String) throws -> SQLite {
+  public static func open(_ location: String, options: StoreOptions) throws -> SQLite {
     var path = location
     for prefix in ["sqlite://", "sqlite:", "file://", "file:"] where path.hasPrefix(prefix) {
       path = String(path.dropFirst(prefix.count))
@@ -43,7 +47,7 @@ public final class SQLite: Store {
       }
       if Platform.isFolder(path) { throw StoreError("the store \(path) cannot be opened: it is a folder") }
     }
-    return SQLite(location: path, path: path)
+    return SQLite(location: path, path: path, busyLimit: options.busyLimit)
   }
 
   public var exists: Bool { path == ":memory:" || Platform.exists(path) }
@@ -71,7 +75,7 @@ public final class SQLite: Store {
     _ cancellation: Cancellation, _ body: (Connection) throws -> R
   ) throws -> R {
     try connection.withLock { held in
-      let connection = try held ?? Connection(path: path)
+      let connection = try held ?? Connection(path: path, busyLimit: busyLimit)
       held = connection
       connection.watch(cancellation)
       defer { connection.watch(nil) }
@@ -129,7 +133,8 @@ public final class SQLite: Store {
 
   public func commit(_ commit: Commit) async throws -> Committed {
     if commit.isRehearsal, !exists {
-      return try CommitWriter(commit, Cancellation()).write(to: Connection(path: ":memory:"))
+      return try CommitWriter(commit, Cancellation()).write(
+        to: Connection(path: ":memory:", busyLimit: busyLimit))
     }
     return try await perform { connection, cancellation in
       try CommitWriter(commit, cancellation).write(to: connection)
@@ -172,8 +177,11 @@ public final class SQLite: Store {
     }
   }
 
-  public func record(_ run: RunRecord) async throws {
+  public func record(_ run: RunRecord, isPatient: Bool) async throws {
     try await perform { connection, _ in
+      let limit = connection.busyLimit
+      if !isPatient { connection.busyLimit = min(limit, 500) }
+      defer { connection.busyLimit = limit }
       try connection.transaction { connection in
         try Journal.create(in: connection)
         try Journal.append(run, in: connection)
@@ -227,12 +235,12 @@ public final class SQLite: Store {
     // A connection of its own, so that reading waits for no run: WAL readers see the last commit.
     if path == ":memory:" {
       try connection.withLock { held in
-        let connection = try held ?? Connection(path: path)
+        let connection = try held ?? Connection(path: path, busyLimit: busyLimit)
         held = connection
         try RowReader.read(schema, columns, key: key, in: connection, body)
       }
     } else {
-      let connection = try Connection(path: path)
+      let connection = try Connection(path: path, busyLimit: busyLimit)
       try RowReader.read(schema, columns, key: key, in: connection, body)
     }
   }

@@ -8,6 +8,7 @@ import SyncEngine
 ///   "store": "books.sqlite",              // a path, relative to the working directory, or scheme:…
 ///   "interval": "5m",                     // of watch
 ///   "wait": "60s",                        // for another run of the same entity
+///   "busy": "60s",                        // for other programs' transactions in the store
 ///   "apis": { "library": { "url": "http://127.0.0.1:8099/", "rate": "10/s" } },   // or 100/min, or unlimited
 ///   "entities": { "book": { "every": "30s", "enabled": true } }
 /// }
@@ -18,6 +19,7 @@ struct Configuration {
   var store = "syncd.sqlite"
   var interval = Duration.seconds(300)
   var wait = Duration.seconds(60)
+  var busy = StoreOptions().busyLimit
   var urls: [String: String] = [:]
   var rates: [String: API.Rate] = [:]
   var every: [String: Duration] = [:]
@@ -109,13 +111,17 @@ struct Configuration {
       return text
     }
 
-    let members = try object(root, "the file", keys: ["store", "interval", "wait", "apis", "entities"])
+    let members = try object(
+      root, "the file", keys: ["store", "interval", "wait", "busy", "apis", "entities"])
     if let value = members["store"] { store = try string(value, "\"store\"") }
     if let value = members["interval"] {
       interval = try Self.duration(try string(value, "\"interval\""), of: "\(file): \"interval\"")
     }
     if let value = members["wait"] {
       wait = try Self.duration(try string(value, "\"wait\""), of: "\(file): \"wait\"")
+    }
+    if let value = members["busy"] {
+      busy = try Self.duration(try string(value, "\"busy\""), of: "\(file): \"busy\"")
     }
     if let value = members["apis"] {
       for (name, value) in try object(value, "\"apis\"", keys: apis) {
@@ -158,7 +164,7 @@ struct Configuration {
     let urlNames = Dictionary(
       apis.map { ("SYNCD_API_\(Self.variable($0))_URL", $0) }, uniquingKeysWith: { first, _ in first })
     let known =
-      ["SYNCD_CONFIG", "SYNCD_STORE", "SYNCD_INTERVAL", "SYNCD_WAIT", "SYNCD_LOG_FORMAT"]
+      ["SYNCD_CONFIG", "SYNCD_STORE", "SYNCD_INTERVAL", "SYNCD_WAIT", "SYNCD_BUSY", "SYNCD_LOG_FORMAT"]
       + urlNames.keys.sorted()
     for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("SYNCD_") {
       switch name {
@@ -166,6 +172,7 @@ struct Configuration {
       case "SYNCD_STORE": store = value
       case "SYNCD_INTERVAL": interval = try Self.duration(value, of: name)
       case "SYNCD_WAIT": wait = try Self.duration(value, of: name)
+      case "SYNCD_BUSY": busy = try Self.duration(value, of: name)
       case "SYNCD_LOG_FORMAT": logFormat = try Self.logFormat(value, of: name)
       default:
         if let api = urlNames[name] {

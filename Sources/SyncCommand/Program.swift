@@ -35,7 +35,7 @@ struct Program: Sendable {
     configuration = try Configuration(
       invocation, environment: Self.environment(), entities: names, apis: apis, ownVariables: ownVariables)
     for warning in configuration.warnings { console.complain("warning: \(warning)") }
-    store = try Self.open(configuration.store, stores)
+    store = try Self.open(configuration.store, stores, StoreOptions(busyLimit: configuration.busy))
     engine = Engine(
       store: store,
       options: Engine.Options(
@@ -80,7 +80,9 @@ struct Program: Sendable {
   }
 
   /// The store that takes the location: by its scheme, or for a plain path the one that takes paths.
-  private static func open(_ location: String, _ stores: [any Store.Type]) throws -> any Store {
+  private static func open(
+    _ location: String, _ stores: [any Store.Type], _ options: StoreOptions
+  ) throws -> any Store {
     let head = location.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
     let hasScheme = head.count > 1 && location.dropFirst(head.count).hasPrefix(":")
     let scheme = hasScheme ? head.lowercased() : ""
@@ -90,7 +92,7 @@ struct Program: Sendable {
         "no linked store opens \(hasScheme ? "\(scheme):…" : "a path"); this program links \(linked.joined(separator: ", "))"
       )
     }
-    return try store.open(location)
+    return try store.open(location, options: options)
   }
 
   private static func environment() -> [String: String] {

@@ -1,4 +1,4 @@
-// expect: requires the types 'Item' and 'Field<Other>.Owner' (aka 'Other') be equivalent
+// expect: cannot convert value of type 'KeyPath<Other, String>' to expected argument type 'WritableKeyPath<Item, V>'
 import SyncEngine
 
 extension API { static let test = API("test", url: "https://api.example.invalid/") }

@@ -158,7 +158,7 @@ public struct PagingContext: Sendable {
 /// - ``cursor(header:parameter:in:)``
 /// - ``offset(_:limit:size:start:total:endStatus:in:)``
 /// - ``page(_:from:size:sizeParameter:total:pages:endStatus:in:)``
-/// - ``keyset(_:field:isUnique:more:size:sizeParameter:in:)``
+/// - ``keyset(_:field:tie:isUnique:more:size:sizeParameter:endStatus:in:)``
 /// - ``range(_:size:)``
 /// - ``windows(from:to:since:step:_:in:paging:)``
 /// - ``until(_:_:)``

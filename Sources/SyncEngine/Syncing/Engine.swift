@@ -209,7 +209,8 @@ public final class Engine: Sendable {
       run.reason = message
       // The failure itself is what matters: that it could not be kept as well is said beside it.
       var suffix = ""
-      do { try await store.record(run) } catch {
+      // Who has waited in vain does not wait once more.
+      do { try await store.record(run, isPatient: (error as? StoreError)?.isBusy != true) } catch {
         suffix = " (and the run could not be recorded: \(redactor.redact("\(error)")))"
       }
       throw SyncError(
@@ -289,7 +290,16 @@ public final class Engine: Sendable {
       {
         try await walker.walk(&walk, parents: parents, seen: &seen, number: 2, confirming: first)
         switch walk.outcome {
-        case .proven(let confirmed): (proof, deletion) = (confirmed, arm(confirmed))
+        case .proven(let confirmed):
+          // Where rows have gone between the walks, others may have moved up unseen in both of them.
+          let vanished = seen.index.count(lastSeenIn: 1)
+          if vanished == 0 {
+            (proof, deletion) = (confirmed, arm(confirmed))
+          } else {
+            doubts.append(
+              Doubt("\(vanished) of the first walk's records were gone in the second one: the pages shift"))
+            proof = nil
+          }
         case .unproven(let reasons):
           doubts += reasons
           proof = nil

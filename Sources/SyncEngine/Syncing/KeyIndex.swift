@@ -30,6 +30,9 @@ public struct KeyIndex: Sendable {
 
   public var count: Int { entries.count }
 
+  /// Keys that were seen last in a walk.
+  func count(lastSeenIn walk: UInt8) -> Int { entries.count { $0.walk == walk } }
+
   /// - Parameters:
   ///   - ordinal: position of the row in the run.
   ///   - part: the walk's part, one for each parent.

@@ -6,7 +6,7 @@ public protocol Store: Sendable {
   static var schemes: [String] { get }
 
   /// - Throws: ``StoreError`` if nothing can be opened there.
-  static func open(_ location: String) throws -> Self
+  static func open(_ location: String, options: StoreOptions) throws -> Self
 
   /// What a person calls the store, without secrets.
   var location: String { get }
@@ -75,7 +75,9 @@ public protocol Store: Sendable {
   func save(_ assets: [FetchedAsset], _ asset: Asset, in schema: TableSchema) async throws
 
   /// Keeps the record of a run that committed nothing.
-  func record(_ run: RunRecord) async throws
+  ///
+  /// - Parameter isPatient: whether it waits for other programs' transactions as long as a commit does.
+  func record(_ run: RunRecord, isPatient: Bool) async throws
 
   /// What earlier commits kept for an entity.
   func state(of entity: String) async throws -> [String: String]
@@ -104,6 +106,21 @@ public protocol Store: Sendable {
 
   /// Writes what is pending to its final place and closes connections.
   func close() async
+}
+
+/// What holds for any store.
+public struct StoreOptions: Sendable, Hashable {
+  /// How long a commit waits for other programs' transactions.
+  public var busyLimit: Duration
+
+  public init(busyLimit: Duration = .seconds(60)) { self.busyLimit = busyLimit }
+}
+
+extension Store {
+  /// Opens a store as it is usual.
+  public static func open(_ location: String) throws -> Self {
+    try open(location, options: StoreOptions())
+  }
 }
 
 /// The right to run on a table.
@@ -143,6 +160,8 @@ public struct Reject: Sendable, Hashable {
 /// What a database says when it cannot do as it was told.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
   public var description: String
+  /// Whether another program kept the store busy for longer than was waited.
+  public var isBusy = false
   public init(_ description: String) { self.description = description }
 }
 

@@ -12,32 +12,45 @@ extension Paging {
   /// - Parameters:
   ///   - parameter: the parameter that takes the field of the last record.
   ///   - field: where in a record it is. A JSON body takes a list too, such as the sort values of a search.
+  ///   - tie: a second field of the last record and its parameter, which tell apart records with the same first one.
   ///   - isUnique: that no two records share its value; known where it is the entity's key. Otherwise a bound that does
   ///     not count the record itself in may pass over another one with its value, and the end proves nothing.
   ///   - more: a flag in the body; where it is false the walk ends.
   ///   - size: records per page, and the parameter for it.
   ///   - endStatus: statuses that a bound behind the last record is answered with, such as 404; they prove nothing.
   public static func keyset(
-    _ parameter: String, field: JSONPath, isUnique: Bool = false, more: JSONPath? = nil, size: Int? = nil,
+    _ parameter: String, field: JSONPath, tie: KeysetTie? = nil, isUnique: Bool = false,
+    more: JSONPath? = nil, size: Int? = nil,
     sizeParameter: String? = nil, endStatus: Set<Int> = [], in place: ParameterPlace = .query
   ) -> Paging {
     Paging(
       makePager: { context in
         Keyset(
-          parameter: parameter, field: field, isUnique: isUnique || field.description == context.keyPath,
+          parameter: parameter, field: field, tie: tie,
+          isUnique: isUnique
+            || [field, tie?.field].contains { $0?.description == context.keyPath && $0 != nil },
           more: more, size: size, sizeParameter: sizeParameter,
           endStatus: endStatus, place: place)
       },
-      paths: [field] + (more.map { [$0] } ?? []), fault: Counted.fault(size: size),
+      paths: [field] + (tie.map { [$0.field] } ?? []) + (more.map { [$0] } ?? []),
+      fault: Counted.fault(size: size),
       description:
-        "keyset \(parameter) \(field) \(more?.description ?? "") \(size ?? 0) \(sizeParameter ?? "") \(place)",
-      reads: PageReads(body: more.map { [$0] } ?? [], record: [field]))
+        "keyset \(parameter) \(field) \(tie.map { "\($0.parameter) \($0.field)" } ?? "") \(more?.description ?? "") \(size ?? 0) \(sizeParameter ?? "") \(place)",
+      reads: PageReads(body: more.map { [$0] } ?? [], record: [field] + (tie.map { [$0.field] } ?? [])))
   }
+}
+
+/// The second part of a keyset's bound: `?since=…&after_id=…`.
+public struct KeysetTie: Sendable, Hashable {
+  let parameter: String
+  let field: JSONPath
+  public init(_ parameter: String, field: JSONPath) { (self.parameter, self.field) = (parameter, field) }
 }
 
 struct Keyset: Pager {
   let parameter: String
   let field: JSONPath
+  let tie: KeysetTie?
   let isUnique: Bool
   let more: JSONPath?
   let size: Int?
@@ -46,17 +59,18 @@ struct Keyset: Pager {
   let place: ParameterPlace
   private var trail = TokenTrail()
   /// What the page was asked for with.
-  private var bound: String?
+  private var bound: [String]?
   /// Whether a page began behind its bound, so that others with the bound's value may have been passed over.
   private var mayHavePassedOver = false
   /// Records on the fullest page.
   private var fullest = 0
 
   init(
-    parameter: String, field: JSONPath, isUnique: Bool, more: JSONPath?, size: Int?, sizeParameter: String?,
+    parameter: String, field: JSONPath, tie: KeysetTie? = nil, isUnique: Bool, more: JSONPath?, size: Int?,
+    sizeParameter: String?,
     endStatus: Set<Int> = [], place: ParameterPlace
   ) {
-    self.endStatus = endStatus
+    (self.endStatus, self.tie) = (endStatus, tie)
     (self.parameter, self.field, self.more, self.size) = (parameter, field, more, size)
     (self.isUnique, self.sizeParameter, self.place) = (isUnique, sizeParameter, place)
   }
@@ -73,20 +87,32 @@ struct Keyset: Pager {
 
   mutating func decide(after page: Page) throws -> PageDecision {
     if page.root == nil { return .end(.unproven("status \(page.status) ended the pages")) }
-    let first = bound == nil ? nil : try page.firstRecord.map { try value(in: $0).text }
+    let first = bound == nil ? nil : try page.firstRecord.map { try items(after: $0).map(\.value) }
     if first != bound { mayHavePassedOver = true }
     guard let last = page.lastRecord, try page.flag(at: more) != false else { return .end(end) }
-    let (token, isJSON) = try value(in: last)
+    let next = try items(after: last)
+    let values = next.map(\.value)
+    let shown = values.joined(separator: ", ")
     fullest = max(fullest, page.recordCount)
-    if token == bound {
-      guard first == token else {
-        throw PagingError("the page ends where it was asked to begin, at \"\(field)\" \(token): a loop")
+    if values == bound {
+      guard first == values else {
+        throw PagingError("the page ends where it was asked to begin, at \"\(field)\" \(shown): a loop")
       }
-      return .end(try endAtBoundary(page.recordCount, token))
+      return .end(try endAtBoundary(page.recordCount, shown))
     }
-    try trail.follow(token, "value of \"\(field)\"")
-    bound = token
-    return .next(.items([.init(parameter, token, in: place, isJSON: isJSON)] + sizeItems))
+    try trail.follow(shown, "value of \"\(field)\"")
+    bound = values
+    return .next(.items(next + sizeItems))
+  }
+
+  /// The parameters that go on behind a record.
+  private func items(after record: JSONValue) throws(PagingError) -> [PageRequest.Item] {
+    var items: [PageRequest.Item] = []
+    for (parameter, field) in [(parameter, field)] + (tie.map { [($0.parameter, $0.field)] } ?? []) {
+      let (text, isJSON) = try value(of: field, in: record)
+      items.append(.init(parameter, text, in: place, isJSON: isJSON))
+    }
+    return items
   }
 
   private var end: PageEnd {
@@ -107,7 +133,9 @@ struct Keyset: Pager {
       "as many records as a page holds have \"\(field)\" \(token): the pages cannot go on from there")
   }
 
-  private func value(in record: JSONValue) throws(PagingError) -> (text: String, isJSON: Bool) {
+  private func value(of field: JSONPath, in record: JSONValue) throws(PagingError) -> (
+    text: String, isJSON: Bool
+  ) {
     let value: JSONValue?
     do { value = try field.value(in: record) } catch { throw PagingError("the record: \(error)") }
     guard let token = value?.token(for: place), !token.text.isEmpty else {
