@@ -49,16 +49,29 @@ struct CommitWriter {
       }
       // Deletions first, so that what was unique about a row that is gone is free; but where a deletion could reach
       // back into the table by a cascade, a row that has moved away from a gone one must have moved before.
-      let deletesLast = try gone != nil && main.cascadesIntoItself()
-      if !deletesLast { run.deleted = try delete(gone, in: connection) }
+      let stated = try commit.tombstones.map {
+        try GoneRows(named: $0.keys, mark: $0.mark, of: main.schema, in: connection)
+      }
+      if let stated, let rule = commit.tombstones {
+        try rule.bound.check(
+          deleting: stated.count, of: stated.rowsInScope, isAnswerEmpty: false, allowed: rule.allowed)
+      }
+      let deletesLast = try (gone != nil || stated != nil) && main.cascadesIntoItself()
+      func delete() throws {
+        run.deleted += try self.delete(gone, commit.deletion.map(Rule.init), in: connection)
+        run.deleted += try self.delete(stated, commit.tombstones.map(Rule.init), in: connection)
+      }
+      if !deletesLast { try delete() }
       let counts = try main.upsert(commit.rows, cancellation)
       (run.inserted, run.updated) = (counts.inserted, counts.updated)
       // Those of pages that were as before were not compared.
       run.unchanged += counts.unchanged
-      if deletesLast { run.deleted = try delete(gone, in: connection) }
+      if deletesLast { try delete() }
       gone?.discard(in: connection)
+      stated?.discard(in: connection)
       if let mark = commit.mark {
-        try GoneRows.unmark(mark, seen: commit.seen, in: main.schema, connection)
+        try GoneRows.unmark(
+          mark, seen: commit.seen, besides: commit.tombstones?.keys, in: main.schema, connection)
       }
 
       var changed = counts.inserted + counts.updated + run.deleted > 0 ? [main.schema.name] : []
@@ -83,9 +96,26 @@ struct CommitWriter {
     }
   }
 
+  /// What holds for a deletion, whatever it is for.
+  private struct Rule {
+    let bound: DeletionGuard
+    let isAnswerEmpty: Bool
+    let mark: String?
+    let allowed: Int?
+
+    init(_ deletion: ArmedDeletion) {
+      (bound, isAnswerEmpty) = (deletion.bound, deletion.isAnswerEmpty)
+      (mark, allowed) = (deletion.mark, deletion.allowed)
+    }
+
+    init(_ deletion: StatedDeletion) {
+      (bound, isAnswerEmpty, mark, allowed) = (deletion.bound, false, deletion.mark, deletion.allowed)
+    }
+  }
+
   /// Deletes under the guard, which counts what goes with the rows by cascades and triggers too.
-  private func delete(_ gone: GoneRows?, in connection: Connection) throws -> Int {
-    guard let gone, let deletion = commit.deletion else { return 0 }
+  private func delete(_ gone: GoneRows?, _ rule: Rule?, in connection: Connection) throws -> Int {
+    guard let gone, let deletion = rule else { return 0 }
     if let mark = deletion.mark { return try gone.mark(mark, at: commit.run.started, in: connection) }
     let watch = RowWatch(in: connection)
     defer { watch.stop(in: connection) }

@@ -11,20 +11,42 @@ struct GoneRows {
   let scope: DeletionScope?
   private(set) var count: Int
   let rowsInScope: Int
+  /// The temporary table.
+  private let noted: String
 
   /// Notes the rows in a temporary table.
   init(of schema: TableSchema, seen: KeyIndex, scope: DeletionScope?, in connection: Connection) throws {
     (self.schema, self.seen, self.scope) = (schema, seen, scope)
+    let noted = "syncd_gone"
+    self.noted = noted
     let search = Search(schema: schema, seen: seen, scope: scope)
     (count, rowsInScope) = try search.count(in: connection)
     guard count > 0 else { return }
     let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     try search.withFunctions(in: connection) { connection in
-      try connection.execute("DROP TABLE IF EXISTS temp.syncd_gone")
+      try connection.execute("DROP TABLE IF EXISTS temp.\(noted)")
       try connection.execute(
-        "CREATE TEMP TABLE syncd_gone AS SELECT \(keys) FROM main.\(quoted(schema.name)) WHERE \(search.inScope) AND \(search.isUnseen)"
+        "CREATE TEMP TABLE \(noted) AS SELECT \(keys) FROM main.\(quoted(schema.name)) WHERE \(search.inScope) AND \(search.isUnseen)"
       )
     }
+  }
+
+  /// Notes the rows with these keys; those that have a mark already are not meant.
+  init(named keys: KeyIndex, mark: String?, of schema: TableSchema, in connection: Connection) throws {
+    (self.schema, seen, scope) = (schema, keys, nil)
+    let noted = "syncd_stated"
+    self.noted = noted
+    let search = Search(schema: schema, seen: keys, scope: nil)
+    let columns = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
+    let unmarked = mark.map { " AND \(quoted($0)) IS NULL" } ?? ""
+    try search.withFunctions(in: connection) { connection in
+      try connection.execute("DROP TABLE IF EXISTS temp.\(noted)")
+      try connection.execute(
+        "CREATE TEMP TABLE \(noted) AS SELECT \(columns) FROM main.\(quoted(schema.name)) WHERE NOT (\(search.isUnseen))\(unmarked)"
+      )
+    }
+    count = Int(try connection.integer("SELECT count(*) FROM temp.\(noted)") ?? 0)
+    rowsInScope = Int(try connection.integer("SELECT count(*) FROM main.\(quoted(schema.name))") ?? 0)
   }
 
   /// Rows in the scope whose keys were not seen, and all rows in it. Reads only.
@@ -50,15 +72,15 @@ struct GoneRows {
       return
     }
     try connection.run(
-      "DELETE FROM syncd_absent WHERE entity = ?1 AND key NOT IN (SELECT \(key) FROM temp.syncd_gone)",
+      "DELETE FROM syncd_absent WHERE entity = ?1 AND key NOT IN (SELECT \(key) FROM temp.\(noted))",
       [.text(entity)])
     try connection.run(
-      "INSERT INTO syncd_absent (entity, key, runs) SELECT ?1, \(key), 1 FROM temp.syncd_gone WHERE true ON CONFLICT (entity, key) DO UPDATE SET runs = runs + 1",
+      "INSERT INTO syncd_absent (entity, key, runs) SELECT ?1, \(key), 1 FROM temp.\(noted) WHERE true ON CONFLICT (entity, key) DO UPDATE SET runs = runs + 1",
       [.text(entity)])
     try connection.run(
-      "DELETE FROM temp.syncd_gone WHERE \(key) IN (SELECT key FROM syncd_absent WHERE entity = ?1 AND runs < ?2)",
+      "DELETE FROM temp.\(noted) WHERE \(key) IN (SELECT key FROM syncd_absent WHERE entity = ?1 AND runs < ?2)",
       [.text(entity), .integer(Int64(runs))])
-    count = Int(try connection.integer("SELECT count(*) FROM temp.syncd_gone") ?? 0)
+    count = Int(try connection.integer("SELECT count(*) FROM temp.\(noted)") ?? 0)
   }
 
   /// Forgets that rows were missing which are seen again, where nothing else is to be judged.
@@ -101,19 +123,23 @@ struct GoneRows {
     guard count > 0 else { return 0 }
     let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     try connection.run(
-      "UPDATE main.\(quoted(schema.name)) SET \(quoted(column)) = ?1 WHERE (\(keys)) IN (SELECT \(keys) FROM temp.syncd_gone)",
+      "UPDATE main.\(quoted(schema.name)) SET \(quoted(column)) = ?1 WHERE (\(keys)) IN (SELECT \(keys) FROM temp.\(noted))",
       [.text(Timestamp.text(time))])
     return connection.changes
   }
 
-  /// Clears the column of rows that are seen again.
+  /// Clears the column of rows that are seen again, but for those that the source says are gone.
   static func unmark(
-    _ column: String, seen: KeyIndex, in schema: TableSchema, _ connection: Connection
+    _ column: String, seen: KeyIndex, besides stated: KeyIndex?, in schema: TableSchema,
+    _ connection: Connection
   ) throws {
-    let search = Search(schema: schema, seen: seen, scope: nil)
+    var search = Search(schema: schema, seen: seen, scope: nil)
+    search.stated = stated
     try search.withFunctions(in: connection) { connection in
+      let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
+      let others = stated == nil ? "" : " AND syncd_stated(\(keys)) IS NULL"
       try connection.execute(
-        "UPDATE main.\(quoted(schema.name)) SET \(quoted(column)) = NULL WHERE \(quoted(column)) IS NOT NULL AND NOT (\(search.isUnseen))"
+        "UPDATE main.\(quoted(schema.name)) SET \(quoted(column)) = NULL WHERE \(quoted(column)) IS NOT NULL AND NOT (\(search.isUnseen))\(others)"
       )
     }
   }
@@ -123,13 +149,13 @@ struct GoneRows {
     guard count > 0 else { return 0 }
     let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     try connection.execute(
-      "DELETE FROM main.\(quoted(schema.name)) WHERE (\(keys)) IN (SELECT \(keys) FROM temp.syncd_gone)")
+      "DELETE FROM main.\(quoted(schema.name)) WHERE (\(keys)) IN (SELECT \(keys) FROM temp.\(noted))")
     return connection.changes
   }
 
   func discard(in connection: Connection) {
     // It goes with the connection at the latest.
-    try? connection.execute("DROP TABLE IF EXISTS temp.syncd_gone")
+    try? connection.execute("DROP TABLE IF EXISTS temp.\(noted)")
   }
 }
 
@@ -138,6 +164,8 @@ private struct Search {
   let schema: TableSchema
   let seen: KeyIndex
   let scope: DeletionScope?
+  /// Keys that `syncd_stated` looks for.
+  var stated: KeyIndex?
 
   /// What the SQL functions look into.
   private final class Lookup {
@@ -215,13 +243,16 @@ private struct Search {
     let seen = Lookup(seen, keys.map(\.type))
     let owned = scope.flatMap { $0.columns.isEmpty ? nil : $0 }
     let scoped = owned.map { scope in Lookup(scope.keys, scope.columns.map(type)) }
+    let named = stated.map { Lookup($0, keys.map(\.type)) }
     add("syncd_seen", seen, keys.count)
+    if named != nil { add("syncd_stated", named, keys.count) }
     if let owned { add("syncd_in_scope", scoped, owned.columns.count) }
     defer {
       add("syncd_seen", nil, keys.count)
+      if named != nil { add("syncd_stated", nil, keys.count) }
       if let owned { add("syncd_in_scope", nil, owned.columns.count) }
     }
-    return try withExtendedLifetime((seen, scoped)) { try body(connection) }
+    return try withExtendedLifetime((seen, scoped, named)) { try body(connection) }
   }
 
   private func type(_ column: String) -> ColumnType {

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSON
 
 /// What happens to rows that the source no longer returns.
 ///
@@ -46,6 +47,19 @@ public struct Deletion<E: Entity>: Sendable {
   ) -> Deletion {
     var policy = missing(within: scope, atMost: share, allowEmpty: allowEmpty, after: absence).policy
     policy.mark = propertyName(of: keyPath) ?? ""
+    return Deletion(policy: policy)
+  }
+
+  /// A record may say itself that its row is gone: where the path leads to anything but null, false, 0 and `""`, or to one
+  /// of the given values, only its key counts, and its row is deleted or marked, in an increment too. The guard holds.
+  ///
+  /// ```swift
+  /// static let deletion = Deletion<Note>.never.tombstone(at: "deleted")
+  /// static let deletion = Deletion<Order>.missing.tombstone(at: "status", is: "removed", "void")
+  /// ```
+  public func tombstone(at path: JSONPath, is values: String...) -> Deletion {
+    var policy = policy
+    policy.tombstone = Tombstone(path: path, values: values)
     return Deletion(policy: policy)
   }
 
@@ -103,4 +117,23 @@ struct DeletionPolicy: Sendable {
   /// The property of the column that takes the time in place of a removal.
   var mark: String?
   var verification: String?
+  var tombstone: Tombstone?
+}
+
+/// What tells a record that stands for a row which is gone.
+struct Tombstone: Sendable {
+  let path: JSONPath
+  /// Where empty, anything that says yes.
+  let values: [String]
+
+  func isOne(_ record: JSONValue) -> Bool {
+    guard let found = (try? path.value(in: record)) ?? nil else { return false }
+    if !values.isEmpty { return found.scalarText.map(values.contains) ?? false }
+    switch found.kind {
+    case .null, .false: return false
+    case .string: return found.string?.isEmpty == false
+    case .integer, .decimal: return found.int64 != 0
+    case .true, .array, .object: return true
+    }
+  }
 }

@@ -103,7 +103,9 @@ extension Walker {
     var keys = PageKeys()
     var key = KeyBytes()
     func append(_ batch: RowBatch, _ columns: [Int], table: Int) {
-      for row in 0..<batch.rowCount {
+      // Of a row that is gone there is nothing to prove.
+      let gone = table == 0 ? Set(rows?.tombstones ?? []) : []
+      for row in 0..<batch.rowCount where !gone.contains(row) {
         key.set(columns, of: batch, row)
         key.withBytes { keys.append($0, table: table) }
       }

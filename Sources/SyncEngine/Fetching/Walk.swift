@@ -16,6 +16,8 @@ struct Walk: Sendable {
   var absentColumns: [String] = []
   /// Pages that were the same as at an earlier run.
   var notModified = 0
+  /// Positions of rows that stand for rows which are gone.
+  var tombstones: Set<Int> = []
   /// What the source handed out for the next run to ask with.
   var token: String?
   /// The source's clock when the first page was answered, in milliseconds since 1970.
@@ -39,6 +41,7 @@ struct Walk: Sendable {
     duplicates += later.duplicates
     rejects += later.rejects
     superseded.formUnion(later.superseded)
+    tombstones.formUnion(later.tombstones)
     notModified += later.notModified
     (token, serverTime) = (token ?? later.token, serverTime ?? later.serverTime)
     (outcome, absentColumns) = (later.outcome, later.absentColumns)
@@ -481,6 +484,7 @@ struct Walker: Sendable {
 
     batch.firstOrdinal = gathering.seen.nextOrdinal
     gathering.seen.nextOrdinal += batch.rowCount
+    for row in rows.tombstones { gathering.walk.tombstones.insert(batch.firstOrdinal + row) }
     let keyColumns = plan.decoding.keyColumns
     var newKeys = 0
     var isAtBoundary = repeatsBoundary

@@ -8,6 +8,8 @@ struct RecordContext {
   var position = 0
   /// Whether it is no record but a value in the way of the records' path.
   var isObstacle = false
+  /// Whether it stands for a row that is gone.
+  var isTombstone = false
   /// When the page was received, in milliseconds since 1970.
   var fetchedAt: Int64 = 0
   /// The values of ``DecodingPlan/parentColumns`` in the parent's row; nil where a record that is the parent does not
@@ -22,6 +24,8 @@ struct PageRows: Sendable {
   let batch: RowBatch
   /// In the order of ``RecordDecoder/nested``: owners before what they own.
   let nested: [NestedBatch]
+  /// Rows of the batch that stand for rows which are gone: only their keys count.
+  var tombstones: [Int] = []
 }
 
 /// Rows of a nested table, and the rows that they came in.
@@ -69,6 +73,8 @@ final class RecordDecoder {
   /// The decoders of the records nested directly in these.
   let nestedDecoders: [NestedDecoder]
   private var hasSeenRecords = false
+  /// Rows of the page that say that they are gone.
+  private var tombstones: [Int] = []
   let redactor: Redactor
 
   init(_ plan: DecodingPlan, redactor: Redactor = Redactor()) {
@@ -142,6 +148,7 @@ final class RecordDecoder {
     self.document = document
     defer { self.document = nil }
     for nested in allNested { nested.begin(page: page) }
+    tombstones.removeAll()
     var recordCount = 0
     let batch = document.withTape { tape in
       let list = records.index
@@ -162,7 +169,8 @@ final class RecordDecoder {
       }
       return batch.finish()
     }
-    return PageRows(recordCount: recordCount, batch: batch, nested: allNested.map { $0.finish() })
+    return PageRows(
+      recordCount: recordCount, batch: batch, nested: allNested.map { $0.finish() }, tombstones: tombstones)
   }
 
   /// Calls `body` with the tape position of each record in a list, that of its key or -1, and its position, and with
@@ -251,7 +259,17 @@ final class RecordDecoder {
       return Fault(reason: "the record is \(tape.kind(record).name), not an object")
     }
     for column in columns.indices {
+      // Of a row that is gone only the key counts.
+      if context.isTombstone, !columns[column].isKey {
+        batch.append(Cell(.missing))
+        continue
+      }
       if let reason = append(tape, column, record, context, into: &batch) { return fault(column, reason) }
+    }
+    if context.isTombstone {
+      tombstones.append(batch.rowCount)
+      batch.endRow()
+      return nil
     }
     for nested in nestedDecoders {
       if let fault = nested.append(tape, record, context, of: self, &batch) { return fault }

@@ -5,9 +5,10 @@ struct RecordSource: Sendable {
   let rows: Rows
   var filter: RecordFilter?
   var prepare: Preparation?
+  var tombstone: Tombstone?
 
   /// Whether records are decoded as they stand: the loop then asks for nothing else.
-  var isPlain: Bool { filter == nil && prepare == nil }
+  var isPlain: Bool { filter == nil && prepare == nil && tombstone == nil }
 }
 
 extension RecordDecoder {
@@ -20,6 +21,11 @@ extension RecordDecoder {
     let value = JSONValue(document: document, index: record)
     do {
       if let filter = source.filter, try !filter.passes(value) { return }
+      if source.tombstone?.isOne(value) == true {
+        var context = context
+        context.isTombstone = true
+        return decodeRecord(tape, record, context, into: &batch, onBad: onBad)
+      }
       guard let prepare = source.prepare, value.kind == .object else {
         return decodeRecord(tape, record, context, into: &batch, onBad: onBad)
       }

@@ -101,6 +101,14 @@ public struct ArmedDeletion: Sendable {
   }
 }
 
+/// The deletion of rows which the source says are gone, key by key: that needs no proof, but is under the guard too.
+public struct StatedDeletion: Sendable {
+  package let keys: KeyIndex
+  package let bound: DeletionGuard
+  package let mark: String?
+  package let allowed: Int?
+}
+
 /// The rows that a deletion judges: those of which all of it holds.
 public struct DeletionScope: Sendable {
   package enum Condition: Sendable {

@@ -334,8 +334,10 @@ public final class Engine: Sendable {
       of: walk.rows, superseded: walk.superseded, keys: plan.decoding.keyColumns)
     let commit = Commit(
       rows: TableRows(
-        schema: plan.schema, batches: walk.rows.map(\.batch), superseded: walk.superseded),
-      nested: nested, referenced: plan.referenced, deletion: deletion, seen: seen.index, mark: plan.mark,
+        schema: plan.schema, batches: walk.rows.map(\.batch),
+        superseded: walk.superseded.union(walk.tombstones)),
+      nested: nested, referenced: plan.referenced, deletion: deletion,
+      tombstones: stated(walk, plan), seen: seen.index, mark: plan.mark,
       rejects: walk.rejects, run: run, state: kept,
       pages: walker.kept == nil ? nil : proof.map { ProvenPages(walk.states, proof: $0) },
       isIncrement: !increment.isFull)
@@ -473,6 +475,22 @@ public final class Engine: Sendable {
       scope.columns = parent.owner.map(\.column)
     }
     return scope.columns.isEmpty && scope.conditions.isEmpty ? nil : scope
+  }
+
+  /// The rows that the source says are gone, by what it says last.
+  private func stated(_ walk: Walk, _ plan: EntityPlan) -> StatedDeletion? {
+    let last = walk.tombstones.subtracting(walk.superseded)
+    guard !last.isEmpty else { return nil }
+    var keys = KeyIndex()
+    var key = KeyBytes()
+    for batch in walk.rows.map(\.batch) {
+      for row in 0..<batch.rowCount where last.contains(batch.firstOrdinal + row) {
+        key.set(plan.decoding.keyColumns, of: batch, row)
+        _ = key.withBytes { keys.insert($0, ordinal: 0) }
+      }
+    }
+    return StatedDeletion(
+      keys: keys, bound: plan.deletion.bound, mark: plan.mark, allowed: options.allowedDeletions)
   }
 
   /// Asks for the rows that were not seen, one by one, where that is declared.

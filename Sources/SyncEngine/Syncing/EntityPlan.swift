@@ -26,7 +26,8 @@ struct EntityPlan: Sendable {
   var leasedTables: [String] { Set(tables.map(\.name)).sorted() }
 
   var recordSource: RecordSource {
-    RecordSource(rows: source.rows, filter: source.filter, prepare: source.prepare)
+    RecordSource(
+      rows: source.rows, filter: source.filter, prepare: source.prepare, tombstone: deletion.tombstone)
   }
 
   /// The rows that requests are made for.

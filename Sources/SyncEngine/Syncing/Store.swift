@@ -200,6 +200,8 @@ public struct Commit: Sendable {
   /// Tables that columns refer to; those that are absent are created.
   public var referenced: [TableSchema]
   public var deletion: ArmedDeletion?
+  /// Rows that the source itself says are gone.
+  public var tombstones: StatedDeletion?
   /// The keys that the run saw.
   package var seen: KeyIndex
   /// A column that is cleared in the rows with these keys.

@@ -163,6 +163,51 @@ struct DeletionTests {
     #expect(try await runs(3...6, careful, failing).hasSuffix("it is not gone (HTTP 403)"))
   }
 
+  @Test("a record may say that its row is gone; the last one of a run counts, and the guard holds")
+  func tombstones() async throws {
+    let runs = try Runs()
+    func run(_ records: String, _ deletion: Deletion<Task10>) async throws -> String {
+      try runs.server.serve([Route("/tasks", body: "[\(records)]")])
+      let engine = Engine(store: runs.fixture.store, options: runs.options)
+      let line = await Task10.$deletion.withValue(deletion) { await outcome(of: engine, Task10.self) }
+      return line.contains("inserted, ") ? String(line.split(separator: "inserted, ", maxSplits: 1)[1]) : line
+    }
+    let stated = Deletion<Task10>.never.tombstone(at: "deleted")
+    _ = try await runs(1...6, stated)
+    let gone = #"{"id": 1, "deleted": true}, {"id": 2, "deleted": "2026-01-01"}, {"id": 9, "deleted": 1}"#
+    let alive =
+      #"{"id": 3, "title": "c", "deleted": false}, {"id": 4, "deleted": ""}, {"id": 5, "deleted": null}"#
+    #expect(try await run("\(gone), \(alive)", stated) == "1 updated, 2 unchanged, 2 deleted, proven")
+    #expect(try runs.ids() == "3 4 5 6")
+    // A tombstone needs its key alone, and a later record of the key takes it back.
+    #expect(
+      try await run(
+        #"{"id": 3, "deleted": true}, {"id": 3, "title": "back"}, {"id": 4}, {"id": 4, "deleted": true}"#,
+        stated
+      )
+      .hasPrefix("1 updated, 0 unchanged, 1 deleted, 2 duplicates, unproven"))
+    #expect(try runs.ids() == "3 5 6")
+    expect(
+      try await run(#"{"id": 3, "deleted": true}, {"id": 5, "deleted": true}"#, stated),
+      is:
+        "task: the run would delete 2 of 3 rows (67% of the rows, and the guard allows 50%); nothing was written"
+    )
+    #expect(try await run(#"{"id": "x", "deleted": true}"#, stated).contains("1 bad record"))
+    let states = Deletion<Task10>.missing.tombstone(at: "state", is: "void")
+    #expect(
+      try await run(#"{"id": 3, "state": "void"}, {"id": 5, "state": "open"}, {"id": 6, "state": 1}"#, states)
+        .hasSuffix("1 deleted, proven"))
+    #expect(try runs.ids() == "5 6")
+    let marking = Deletion<Task10>.marked(\.goneAt).tombstone(at: "deleted")
+    #expect(try await run(#"{"id": 5, "deleted": true}, {"id": 6}"#, marking).hasSuffix("1 deleted, proven"))
+    let mark = try runs.fixture.rows("SELECT gone_at FROM task WHERE id = 5")
+    #expect(mark != "∅")
+    #expect(try await run(#"{"id": 5, "deleted": true}, {"id": 6}"#, marking).hasSuffix("0 deleted, proven"))
+    #expect(try runs.fixture.rows("SELECT gone_at FROM task WHERE id = 5") == mark)
+    #expect(try await run(#"{"id": 5}, {"id": 6}"#, marking).hasSuffix("0 deleted, proven"))
+    #expect(try runs.ids("gone_at IS NOT NULL") == "∅")
+  }
+
   @Test(
     "a deletion that cannot work is refused before any request",
     arguments: [

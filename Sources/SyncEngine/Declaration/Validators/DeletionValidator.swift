@@ -3,6 +3,13 @@ enum DeletionValidator {
   static func validate(
     _ deletion: DeletionPolicy, entity: String, properties: [String: Column]
   ) throws(DeclarationError) {
+    if let path = deletion.tombstone?.path {
+      if let fault = path.fault { throw DeclarationError("\(entity): \(fault)") }
+      if path.hasWildcard || path.builtin != nil {
+        throw DeclarationError(
+          "\(entity): the tombstone's \"\(path)\" has to lead to one value of the record")
+      }
+    }
     guard deletion.isByAbsence else {
       if deletion.verification != nil {
         throw DeclarationError("\(entity): nothing is deleted, so there is nothing to verify")
