@@ -1,0 +1,318 @@
+import HTTP
+import JSON
+
+/// Fetches and decodes all pages of an entity.
+struct Walker: Sendable {
+  let plan: EntityPlan
+  let client: HTTPClient
+  let authorizer: Authorizer
+  let redactor: Redactor
+  let context: PagingContext
+  /// Pages that may be asked for with a condition; nil where nothing is kept of pages.
+  var kept: KeptPages?
+  var increment: Increment?
+  let onProgress: @Sendable (SyncProgress) -> Void
+
+  /// Bad records that a failing run names; it counts them all.
+  static let namedBadRecords = 10
+
+  /// What is gathered across all parts of a walk.
+  struct Gathering {
+    var walk = Walk()
+    var ledger: WalkLedger
+    var seen: SeenKeys
+    let walkNumber: UInt8
+    var badCount = 0
+    var keyBytes = KeyBytes()
+    /// Pages of this part, by hash, that had no new key, and records without one.
+    var keylessPages: Set<Int> = []
+    var part: UInt32 = 0
+    var passedOver = 0
+    /// Why the first parent was passed over.
+    var firstPassedOver = ""
+
+    /// A record came for a key that an earlier position has.
+    mutating func supersede(_ position: Int) {
+      walk.superseded.insert(position)
+      seen.supersede(position)
+    }
+  }
+
+  /// Walks over the pages for each of the parents (one without columns where the source has none).
+  ///
+  /// - Parameters:
+  ///   - seen: the keys of earlier walks of the same run; this walk's are added.
+  ///   - first: the proof of an earlier walk of this run.
+  ///   - extent: where to stop.
+  /// - Throws: ``KeptPagesUnusable`` too.
+  func walk(
+    parents: [[StoredValue]], seen: inout SeenKeys, number: UInt8,
+    confirming first: ProofOfCompleteness? = nil, extent: WalkExtent = .all
+  ) async throws -> Walk {
+    let mayShift = plan.source.paging.makePager(context).mayShift
+    let decoder = RecordDecoder(plan.decoding, redactor: redactor)
+    let reader = BodyReader(
+      plan.source.format, rows: plan.source.rows, keyMembers: plan.decoding.keyMembers, redactor: redactor)
+    var gathering = Gathering(
+      ledger: WalkLedger(mayShift: mayShift), seen: seen, walkNumber: number)
+    let parents = parents.map { row in
+      zip(row, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
+    }
+    // The first pages of some parents are asked for at once.
+    var firstPages = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
+    defer { firstPages.cancel() }
+    for (position, parent) in parents.enumerated() {
+      let first = firstPages.take(conditional(try firstRequest(parent), parent))
+      let ahead = extent == .all ? plan.source.api.concurrency - 1 : 0
+      firstPages.fetchAhead(
+        try parents.dropFirst(position + 1).prefix(max(0, ahead)).map {
+          conditional(try firstRequest($0), $0)
+        })
+      try await walkPages(of: parent, first, decoder, reader, &gathering, extent)
+      if case .records(let limit) = extent, gathering.walk.records >= limit { break }
+    }
+    if gathering.badCount > 0 { try judge(&gathering) }
+    if gathering.passedOver > 0 {
+      let parents = gathering.passedOver == 1 ? "a parent was" : "\(gathering.passedOver) parents were"
+      gathering.ledger.doubt("\(parents) passed over: \(gathering.firstPassedOver)")
+    }
+    // Between two increments it is usual, and proves nothing else than before.
+    if gathering.walk.duplicates > 0, increment?.isFull != false {
+      gathering.ledger.doubt("\(gathering.walk.duplicates) records came twice")
+    }
+    var walk = gathering.walk
+    walk.outcome = gathering.ledger.outcome(confirming: first)
+    if walk.records > 0, walk.notModified == 0 { walk.absentColumns = decoder.absentColumns }
+    seen = gathering.seen
+    return walk
+  }
+
+  // MARK: Pages
+
+  private func begin(_ pager: any Pager) -> PageRequest {
+    increment?.address.map { .address($0) } ?? pager.firstRequest()
+  }
+
+  /// The first request for a parent.
+  private func firstRequest(_ parent: [StoredValue]) throws -> HTTPRequest {
+    let pager = plan.source.paging.makePager(context)
+    let home: HTTPRequest
+    do { home = try plan.requests.request(parent: parent) } catch { throw WalkFailure(quoted("\(error)")) }
+    return try request(begin(pager), parent: parent, home: home, current: home.url, page: 1)
+  }
+
+  private func walkPages(
+    of parent: [StoredValue], _ first: Task<HTTPResponse, any Error>, _ decoder: RecordDecoder,
+    _ reader: BodyReader, _ gathering: inout Gathering,
+    _ extent: WalkExtent
+  ) async throws {
+    var pager = plan.source.paging.makePager(context)
+    gathering.ledger.beginPart()
+    gathering.part += 1
+    gathering.keylessPages.removeAll()
+    let home: HTTPRequest
+    do { home = try plan.requests.request(parent: parent) } catch { throw WalkFailure(quoted("\(error)")) }
+    var current = home.url
+    // Each page has a request of its own; one that comes again is a loop (of any length).
+    var asked: [RequestIdentity: Int] = [:]
+    var partPages = 0
+    var request = try self.request(
+      begin(pager), parent: parent, home: home, current: current, page: gathering.walk.pages + 1)
+    asked[RequestIdentity(request)] = 1
+    let errors = plan.source.api.errors + plan.source.errors
+    var queue = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
+    defer { queue.cancel() }
+    var pending = first
+
+    while true {
+      try Task.checkCancellation()
+      let number = gathering.walk.pages + 1
+      let sent = request
+      partPages += 1
+      let fetched = pending
+      let response: HTTPResponse
+      do {
+        response = try await withTaskCancellationHandler {
+          try await fetched.value
+        } onCancel: {
+          fetched.cancel()
+        }
+      } catch let error as HTTPError {
+        throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
+      }
+      current = response.url
+      gathering.walk.pages += 1
+      gathering.walk.bytes += response.bytesReceived
+
+      var page = Page(number: partPages, status: response.status, headers: response.headers)
+      let known = response.status == 304 ? kept?[sent, parent] : nil
+      let outline = try known.map {
+        try $0.outline(sent, unchangedBy: response, reads: plan.source.paging.reads ?? PageReads())
+      }
+      if let outline { (page.status, page.headers) = (outline.status, outline.headers) }
+      let isPage = pager.isPage(status: page.status)
+      if !isPage, partPages == 1, plan.source.parents?.skippedStatuses.contains(response.status) == true {
+        if gathering.passedOver == 0 { gathering.firstPassedOver = "\(statusText(response)) (\(sent.url))" }
+        gathering.passedOver += 1
+        report(page, sent, response, "stop: the parent is passed over", gathering)
+        return
+      }
+      /// The run cannot go on from this answer.
+      func failure(_ reason: String) -> WalkFailure {
+        report(page, sent, response, "stop: it fails the run", gathering)
+        return WalkFailure(page: number, url: sent.url, reason)
+      }
+      if gathering.walk.serverTime == nil { gathering.walk.serverTime = response.date }
+      if partPages == 1, increment?.isFull == false, increment?.expired.contains(response.status) == true {
+        throw IncrementExpired()
+      }
+      guard isPage || pager.isEnd(status: response.status, page: partPages) else {
+        // What leads to the next page may be out of date where its page was not sent again.
+        if gathering.walk.notModified > 0, [400, 404, 410, 422].contains(response.status) {
+          throw KeptPagesUnusable()
+        }
+        throw failure(statusText(response))
+      }
+      let repeatsBoundary = pager.repeatsBoundary
+      var decision: PageDecision?
+      /// What follows the page; the request for it is under way when this returns.
+      func decide() throws {
+        let decided: PageDecision
+        do { decided = try pager.decide(after: page) } catch { throw failure(quoted("\(error)")) }
+        decision = decided
+        guard case .next(let next) = decided else { return }
+        request = try self.request(next, parent: parent, home: home, current: current, page: number)
+        try check(request, current, page: number, partPages: partPages, mayRepeat: !isPage, &asked)
+        pending = queue.take(conditional(request, parent))
+        // Where it is known which pages follow, some are asked for at once.
+        let room = min(plan.source.api.concurrency, plan.source.maxPages - partPages) - 1
+        queue.fetchAhead(
+          try pager.upcoming(max(0, room)).map {
+            conditional(
+              try self.request($0, parent: parent, home: home, current: current, page: number), parent)
+          })
+      }
+
+      if isPage {
+        var records: JSONValue?
+        if let outline {
+          (page.root, page.firstRecord, page.lastRecord) = (outline.root, outline.first, outline.last)
+        } else {
+          let list: RecordList
+          let root: JSONValue
+          do { root = try reader.document(of: response).root } catch { throw failure(quoted("\(error)")) }
+          page.root = root
+          do { list = try RecordList(in: root, rows: plan.source.rows, errors: errors) } catch {
+            throw failure(redactor.excerpt("\(error)".utf8, limit: 500))
+          }
+          for doubt in [reader.doubt(about: response), list.errorMember.map(carried)].compactMap(\.self) {
+            gathering.ledger.doubt(doubt)
+          }
+          (page.firstRecord, page.lastRecord) = list.ends
+          records = list.value
+        }
+        do { try gathering.walk.note(increment?.tokenPlace, page) } catch {
+          throw failure(quoted("\(error)"))
+        }
+        // The next page is on its way while this one is decoded.
+        if !pager.needsRecords && extent == .all && increment?.known == nil { try decide() }
+        if let known, let outline {
+          page.newKeyCount = try replay(known, outline, repeatsBoundary: repeatsBoundary, &gathering)
+          page.recordCount = outline.elements
+        } else {
+          let before = gathering.walk.records
+          var rows: PageRows?
+          if let records {
+            (page.recordCount, page.newKeyCount, rows) = decode(
+              records, page: number, parent: parent, repeatsBoundary: repeatsBoundary, decoder, &gathering)
+          }
+          if increment?.isKnown(rows) == true { decision = .end(.proven) }
+          if let name = kept?.name(sent, parent) {
+            gathering.walk.states[name] = .fresh(
+              keep(page, rows, records: gathering.walk.records - before, of: sent, response, as: name))
+          }
+        }
+        if let limit = plan.source.maxRecords, gathering.walk.records > limit {
+          throw failure("more than \(limit) records came (maxRecords)")
+        }
+      }
+      let isFull = if case .records(let limit) = extent { gathering.walk.records >= limit } else { false }
+      if !isFull && decision == nil { try decide() }
+      if isPage, page.recordCount == 0, !pager.mayBeEmptyMidway, case .next? = decision {
+        gathering.ledger.doubt("page \(number) is empty, but others follow")
+      }
+      report(page, sent, response, isFull ? "stop: enough records" : decision?.description ?? "", gathering)
+      if isFull { return }
+      if case .end(let end)? = decision {
+        gathering.ledger.endPart(end)
+        return
+      }
+    }
+  }
+
+  private func report(
+    _ page: Page, _ request: HTTPRequest, _ response: HTTPResponse, _ decision: String, _ gathering: Gathering
+  ) {
+    let walk = gathering.walk
+    var progress = SyncProgress(
+      entity: plan.name, pages: walk.pages, records: walk.records, bytes: walk.bytes)
+    progress.step = WalkStep(
+      page: walk.pages, method: request.method, url: redactor.redact("\(request.url)"),
+      status: response.status,
+      attempts: response.attempts, duration: response.duration, bytes: response.bytesReceived,
+      records: page.recordCount, newRecords: page.newKeyCount,
+      decision: redactor.excerpt(decision.utf8, limit: 300))
+    onProgress(progress)
+  }
+
+  /// - Throws: ``WalkFailure`` for a request that was made already, and for one beyond the limit of pages.
+  private func check(
+    _ request: HTTPRequest, _ current: HTTPURL, page: Int, partPages: Int, mayRepeat: Bool,
+    _ asked: inout [RequestIdentity: Int]
+  ) throws {
+    if let earlier = asked[RequestIdentity(request)] {
+      // The page behind the last one may be asked for twice on purpose, at once, but no third time.
+      guard mayRepeat && earlier == partPages else {
+        throw WalkFailure(
+          page: page, url: current,
+          "the next page is one that was asked for already (\(request.url)): the pages go round in a loop")
+      }
+    }
+    guard partPages < plan.source.maxPages else {
+      throw WalkFailure(
+        page: page, url: current,
+        "the limit of \(plan.source.maxPages) pages is reached, and more are pending (maxPages)")
+    }
+    asked[RequestIdentity(request)] = mayRepeat ? 0 : partPages + 1
+  }
+
+  private func request(
+    _ request: PageRequest, parent: [StoredValue], home: HTTPRequest, current: HTTPURL, page: Int
+  ) throws -> HTTPRequest {
+    switch request {
+    case .items(let items):
+      // What the paging says stands in place of what asks for changes.
+      let others = (increment?.items ?? []).filter { other in !items.contains { $0.name == other.name } }
+      do { return try plan.requests.request(parent: parent, adding: others + items) } catch {
+        throw WalkFailure(page: page, url: current, quoted("\(error)"))
+      }
+    case .address(let text):
+      let url: HTTPURL
+      do { url = try current.resolving(text) } catch {
+        throw WalkFailure(page: page, url: current, "the next link: \(quoted("\(error)"))")
+      }
+      guard url.origin == plan.requests.origin || client.foreignOrigins.contains(url.origin) else {
+        throw WalkFailure(
+          page: page, url: current,
+          "the next link leads to another origin, \(url.origin); if that is right, declare it: foreignOrigins: [\"\(url.origin)\"]"
+        )
+      }
+      if current.origin.scheme == "https" && url.origin.scheme == "http" {
+        throw WalkFailure(page: page, url: current, "the next link leads from https to http")
+      }
+      var request = home
+      request.url = url
+      return request
+    }
+  }
+}
