@@ -12,6 +12,7 @@ struct CommitWriter {
   func write(to connection: Connection) throws -> Committed {
     try connection.transaction(isUndone: commit.isRehearsal) { connection in
       try Journal.create(in: connection)
+      RunStep.next()
       for schema in commit.referenced { try TableWriter(schema, in: connection).createIfAbsent() }
       let main = try TableWriter(commit.rows.schema, in: connection)
       try main.createIfAbsent()
@@ -22,6 +23,7 @@ struct CommitWriter {
       for (nested, table) in zip(commit.nested, nestedTables) where nested.replacement != nil {
         try table.noteStrays()
       }
+      RunStep.next()
       var run = commit.run
       let session =
         try commit.tellsChanges
@@ -61,7 +63,9 @@ struct CommitWriter {
         run.deleted += try self.delete(gone, commit.deletion.map(Rule.init), in: connection)
         run.deleted += try self.delete(stated, commit.tombstones.map(Rule.init), in: connection)
       }
+      RunStep.next()
       if !deletesLast { try delete() }
+      RunStep.next()
       let counts = try main.upsert(commit.rows, cancellation)
       (run.inserted, run.updated) = (counts.inserted, counts.updated)
       // Those of pages that were as before were not compared.
@@ -79,6 +83,7 @@ struct CommitWriter {
       where try write(nested, to: table, in: connection) {
         changed.append(nested.rows.schema.name)
       }
+      RunStep.next()
       try Journal.append(commit.rejects, of: run, in: connection)
       let tables = [commit.rows.schema] + commit.nested.map(\.rows.schema)
       let names = tables.map { quoted($0.name.asciiLowercased) }.joined(separator: " ")
@@ -87,6 +92,7 @@ struct CommitWriter {
         try Journal.set(commit.pages, of: run.entity, in: connection)
       }
       for table in changed { try Journal.forgetPages(on: table, besides: run.entity, in: connection) }
+      RunStep.next()
       try Journal.append(run, in: connection)
       return Committed(run: run, changes: try session?.changes())
     } explainingConstraint: { connection in

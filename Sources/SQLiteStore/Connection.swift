@@ -163,6 +163,7 @@ final class Connection: @unchecked Sendable {
     isUndone: Bool = false, _ body: (Connection) throws -> R,
     explainingConstraint: (Connection) throws -> (any Error)? = { _ in nil }
   ) throws -> R {
+    RunStep.next()
     try execute("BEGIN IMMEDIATE")
     do {
       let result = try body(self)
@@ -177,6 +178,7 @@ final class Connection: @unchecked Sendable {
         return result
       }
       let code = sqlite3_exec(handle, "COMMIT", nil, nil, nil)
+      RunStep.next()
       if code == CSQLITE_CONSTRAINT_FOREIGNKEY, let explanation = try explainingConstraint(self) {
         throw explanation
       }

@@ -44,6 +44,7 @@ struct TableWriter {
     var waiting: [(batch: RowBatch, row: Int)] = []
     for batch in rows.batches {
       try cancellation.check()
+      RunStep.next()
       if upsert == nil { upsert = try UpsertLoop(statements, asksFirst: asksFirst, in: connection) }
       for row in 0..<batch.rowCount {
         if !rows.superseded.isEmpty, rows.superseded.contains(batch.firstOrdinal + row) { continue }

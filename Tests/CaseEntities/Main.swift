@@ -78,7 +78,7 @@ struct Main: SyncCommand {
     "auth-basic": Authorized.Basic.self, "auth-signed": Authorized.Signed.self,
   ]
 
-  static let ownVariables = ["SYNCD_CASE"]
+  static let ownVariables = ["SYNCD_CASE", "SYNCD_KILL_STEP"]
   static let stores: [any Store.Type] = [SQLite.self]
 
   static var entities: [any Entity.Type] {

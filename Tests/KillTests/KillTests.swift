@@ -78,4 +78,59 @@ struct KillTests {
     #expect(try run().status == 0)
     #expect(try table() == stateAfter)
   }
+
+  @Test("killed at each step of a run, the table is as before or as after, and the next run does all of it")
+  func everyStep() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path + "/store.sqlite"
+    let pristine = folder.path + "/pristine.sqlite"
+    let before = try BookPages(edition: 1, ids: 1..<41, perPage: 5)
+    let after = try BookPages(edition: 2, ids: 5..<45, perPage: 5)
+    let server = try AnswerServer(before.routes)
+    let config = folder.path + "/syncd.json"
+    try #"{"store": "\#(store)", "apis": {"case": {"url": "\#(server.base)/", "rate": "unlimited"}}}"#
+      .write(toFile: config, atomically: true, encoding: .utf8)
+    func once(_ step: Int?) throws -> Int32 {
+      var variables = ["SYNCD_CASE": "bench"]
+      if let step { variables["SYNCD_KILL_STEP"] = "\(step)" }
+      return try ChildProcess(
+        [Shell.product("CaseEntities"), "once", "--config", config],
+        environment: TestEnvironment.variables.merging(variables) { $1 }
+      ).wait()
+    }
+    // All that a commit is about: rows, pages that are kept, the run's record.
+    func state() throws -> String {
+      try Rows.text(
+        store,
+        """
+        SELECT count(*), sum(id), group_concat(id || title, '') FROM book;
+        SELECT count(*) FROM syncd_runs; SELECT group_concat(name || value) FROM (SELECT * FROM syncd_state ORDER BY 1, 2);
+        SELECT count(*), sum(length(keys)) FROM syncd_pages
+        """)
+    }
+    #expect(try once(nil) == 0)
+    try Rows.copy(store, to: pristine)
+    let stateBefore = try state()
+    try server.serve(after.routes)
+    #expect(try once(nil) == 0)
+    let stateAfter = try state()
+    var (steps, committed) = (0, 0)
+    for step in 1...500 {
+      try Rows.restore(pristine, to: store)
+      let status = try once(step)
+      if status == 0 { break }
+      steps += 1
+      #expect(status == -SIGKILL)
+      #expect(try Rows.text(store, "PRAGMA integrity_check") == "ok", "step \(step)")
+      let found = try state()
+      #expect(found == stateBefore || found == stateAfter, "step \(step)")
+      if found == stateAfter { committed += 1 }
+      if step % 7 == 0, found == stateBefore {
+        #expect(try once(nil) == 0)
+        #expect(try state() == stateAfter, "after step \(step)")
+      }
+    }
+    print("killed at each of \(steps) steps: \(steps - committed) as before, \(committed) as after")
+    #expect(steps > 20 && committed > 0)
+  }
 }

@@ -79,13 +79,18 @@ public enum Rows {
     try FileManager.default.copyItem(atPath: copy, toPath: path)
   }
 
-  public static func text(_ path: String, _ sql: String) throws -> String {
+  /// Writes without waiting for anyone.
+  public static func write(_ path: String, _ sql: String) throws {
+    _ = try text(path, sql, patience: 0)
+  }
+
+  public static func text(_ path: String, _ sql: String, patience: Int32 = 10_000) throws -> String {
     var handle: OpaquePointer?
     defer { sqlite3_close(handle) }
     guard sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nil) == SQLITE_OK else {
       throw TestFailure("cannot open \(path)")
     }
-    sqlite3_busy_timeout(handle, 10_000)
+    sqlite3_busy_timeout(handle, patience)
     var lines: [String] = []
     var code: Int32 = SQLITE_OK
     try sql.withCString { text in

@@ -140,6 +140,7 @@ struct Walker: Sendable {
       } catch let error as HTTPError {
         throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
       }
+      RunStep.next()
       current = response.url
       gathering.walk.pages += 1
       gathering.walk.bytes += response.bytesReceived

@@ -189,7 +189,9 @@ public final class Engine: Sendable {
       let isWatched = observers.withLock { !$0.isEmpty }
       var work = try await work(prepared, &run, onProgress)
       work.commit.tellsChanges = tellingChanges || isWatched
+      RunStep.next()
       let done = try await store.commit(work.commit)
+      RunStep.next()
       if isWatched, let changes = done.changes, !changes.isEmpty {
         for observer in observers.withLock({ Array($0.values) }) { observer.yield(changes) }
       }
