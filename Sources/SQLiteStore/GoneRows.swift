@@ -172,6 +172,8 @@ private struct Search {
     let keys: KeyIndex
     let types: [ColumnType]
     var bytes = KeyBytes()
+    /// Where the next key may be.
+    private var hint = 0
 
     init(_ keys: KeyIndex, _ types: [ColumnType]) { (self.keys, self.types) = (keys, types) }
 
@@ -179,7 +181,7 @@ private struct Search {
     func position(_ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>) -> Int? {
       bytes.removeAll()
       for index in 0..<Int(count) { append(values[index], types[index]) }
-      return bytes.withBytes { keys.ordinal(of: $0) }
+      return bytes.withBytes { keys.ordinal(of: $0, hint: &hint) }
     }
 
     private func append(_ value: OpaquePointer?, _ type: ColumnType) {

@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
 /// The keys of a run's rows: finds duplicates, and tells what a complete walk did not see.
 ///
 /// Keys compare as databases compare them: integers by value, text by bytes.
@@ -68,13 +74,32 @@ public struct KeyIndex: Sendable {
 
   /// The position that a key was given last; nil for one that is not there.
   package func ordinal(of key: UnsafeBufferPointer<UInt8>) -> Int? {
+    position(of: key).map { Int(entries[$0].ordinal) }
+  }
+
+  private func position(of key: UnsafeBufferPointer<UInt8>) -> Int? {
     let hash = hash(key)
     var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
     while table[slot] != 0 {
-      if matches(Int(table[slot]) - 1, hash, key) { return Int(entries[Int(table[slot]) - 1].ordinal) }
+      let position = Int(table[slot]) - 1
+      if matches(position, hash, key) { return position }
       slot = (slot + 1) & (table.count - 1)
     }
     return nil
+  }
+
+  /// The same for keys that are looked for in the order in which they came, more or less: a table's order and that of the
+  /// pages are often the same.
+  ///
+  /// - Parameter hint: where the key may be; it is set to where the next one may be.
+  package func ordinal(of key: UnsafeBufferPointer<UInt8>, hint: inout Int) -> Int? {
+    if hint < entries.count, isEqual(hint, key) {
+      hint += 1
+      return Int(entries[hint - 1].ordinal)
+    }
+    guard let position = position(of: key) else { return nil }
+    hint = position + 1
+    return Int(entries[position].ordinal)
   }
 
   private func end(_ position: Int) -> Int {
@@ -82,13 +107,15 @@ public struct KeyIndex: Sendable {
   }
 
   private func matches(_ position: Int, _ hash: UInt64, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
-    let entry = entries[position]
-    guard entry.hash == UInt32(truncatingIfNeeded: hash >> 32) else { return false }
-    let end = end(position)
-    guard end - entry.start == key.count else { return false }
+    entries[position].hash == UInt32(truncatingIfNeeded: hash >> 32) && isEqual(position, key)
+  }
+
+  private func isEqual(_ position: Int, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
+    let start = entries[position].start
+    guard end(position) - start == key.count else { return false }
+    guard let base = key.baseAddress else { return true }
     return bytes.withUnsafeBufferPointer { bytes in
-      for index in 0..<key.count where bytes[entry.start + index] != key[index] { return false }
-      return true
+      bytes.baseAddress.map { memcmp($0 + start, base, key.count) == 0 } ?? false
     }
   }
 
