@@ -2,6 +2,9 @@ import HTTP
 
 /// What a run fetches before it writes.
 extension Engine {
+  /// Walks over pages that shift, in one run.
+  private static let mostWalks: UInt8 = 4
+
   /// What a run has fetched, ready to be written.
   struct Work {
     var commit: Commit
@@ -66,27 +69,26 @@ extension Engine {
           allowed: options.allowedDeletions)
       }
       deletion = arm(first)
-      // Pages that shift may have hidden a row that is there. Only where one walk found something to delete does a
-      // second one have to agree.
-      if deletion == nil,
+      // Pages that shift may have hidden a row that is there. Only where a walk found something to delete does another
+      // one have to agree. Where rows have gone between the two, others may have moved up unseen in both of them, so
+      // that the later one needs one more to agree with it.
+      var number: UInt8 = 1
+      while deletion == nil, let earlier = proof,
         try await store.countUnseen(seen.index, scope: scope, in: plan.schema).unseen > 0
       {
-        try await walker.walk(&walk, parents: parents, seen: &seen, number: 2, confirming: first)
+        number += 1
+        try await walker.walk(&walk, parents: parents, seen: &seen, number: number, confirming: earlier)
+        let vanished = seen.index.count(lastSeenIn: number - 1)
         switch walk.outcome {
+        case .unproven(let reasons): doubts += reasons
+        case .proven where vanished > 0 && number == Self.mostWalks:
+          doubts.append(
+            Doubt("the pages shift: in each of \(number) walks records of the one before were gone"))
         case .proven(let confirmed):
-          // Where rows have gone between the walks, others may have moved up unseen in both of them.
-          let vanished = seen.index.count(lastSeenIn: 1)
-          if vanished == 0 {
-            (proof, deletion) = (confirmed, arm(confirmed))
-          } else {
-            doubts.append(
-              Doubt("\(vanished) of the first walk's records were gone in the second one: the pages shift"))
-            proof = nil
-          }
-        case .unproven(let reasons):
-          doubts += reasons
-          proof = nil
+          proof = confirmed
+          if vanished == 0 { deletion = arm(confirmed) }
         }
+        if !doubts.isEmpty { proof = nil }
       }
       if deletion != nil, let doubt = try await verify(prepared, seen.index, scope) {
         doubts.append(doubt)
