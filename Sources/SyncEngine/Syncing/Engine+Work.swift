@@ -30,7 +30,7 @@ extension Engine {
     let parents = try readParents(plan)
 
     var walker = walker(prepared, onProgress)
-    let parentsNow = Digest.hmacSHA256("\(parents)", key: hashKey)
+    let parentsNow = plan.incremental == nil ? "" : Digest.hmacSHA256("\(parents)", key: hashKey)
     let lastFull = state["full"].flatMap { Int64($0) }
     let isDue = plan.incremental?.full.interval.map { run.started >= (lastFull ?? 0) + $0 } ?? false
     // Of a parent that is new everything is news.
