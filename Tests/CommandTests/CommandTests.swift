@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The command line as a person or a script meets it.
-@Suite("The command")
+@Suite("The command", .fewAtATime)
 struct CommandTests {
   /// The program in a folder of its own, with a server that plays all APIs and a configuration that names both.
   private struct Call {

@@ -6,7 +6,7 @@ import Testing
 @testable import SyncEngine
 
 /// `explain`, `get` and `--trace`, which show what a run sees.
-@Suite("The commands that look")
+@Suite("The commands that look", .fewAtATime)
 struct LookingTests {
   private struct Call {
     let folder: TemporaryFolder

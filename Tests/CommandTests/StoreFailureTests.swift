@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A store that cannot take what a run brings, and other programs that work with it.
-@Suite("A store in trouble", .timeLimit(.minutes(15)))
+@Suite("A store in trouble", .timeLimit(.minutes(15)), .fewAtATime)
 struct StoreFailureTests {
   private static func books(_ count: Int, _ title: String) -> Route {
     let books = (1...count).map { #"{"id": \#($0), "title": "\#(title) \#($0)"}"# }

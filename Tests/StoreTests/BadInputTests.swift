@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Whatever a source answers, the run says what is wrong and the table is as before.
-@Suite("Bad input")
+@Suite("Bad input", .fewAtATime)
 struct BadInputTests {
   struct Case: CustomTestStringConvertible, Sendable {
     let testDescription: String

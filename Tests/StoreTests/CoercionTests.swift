@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The table of accepted forms in the documentation, row by row, each through a whole run.
-@Suite("Accepted forms")
+@Suite("Accepted forms", .fewAtATime)
 struct CoercionTests {
   enum Genre: String, ColumnValue { case drama = "Drama", myth = "Myth" }
   enum Level: Int, ColumnValue { case low = 1, high = 3 }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What proves that a walk saw everything, and what it arms.
-@Suite("Completeness")
+@Suite("Completeness", .fewAtATime)
 struct CompletenessTests {
   /// The line behind the counts: `1 deleted, proven`.
   private func tail(_ line: String) -> String {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What happens to missing, null, wrong and repeated values.
-@Suite("The mapping contract")
+@Suite("The mapping contract", .fewAtATime)
 struct MappingTests {
   struct Person: Entity {
     var id = 0

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tables that the engine makes, and tables that someone else made.
-@Suite("Tables")
+@Suite("Tables", .fewAtATime)
 struct TableTests {
   struct Odd: Entity {
     var id = 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Serves declared answers on 127.0.0.1. Usage: answers.py ROUTES.json. Prints "READY <port>" when it listens.
+"""Serves declared answers on 127.0.0.1. Usage: answers.py [ROUTES.json [PORT]]. Prints "READY <port>" when it listens.
 
 ROUTES.json is a list of routes; a request takes the first whose path is equal and whose query items all come:
   path, query {name: value}, headers {name: value}   what is asked for
@@ -133,8 +133,9 @@ class Server(ThreadingHTTPServer):
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1]) as f:
-        ROUTES = json.load(f)
+    if len(sys.argv) > 1:
+        with open(sys.argv[1]) as f:
+            ROUTES = json.load(f)
     try:
         server = Server(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0), Handler)
     except OSError as e:

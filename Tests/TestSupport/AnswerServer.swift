@@ -1,10 +1,11 @@
 import Foundation
+import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// A real HTTP server on loopback that gives declared answers. It ends with this object.
+/// A real HTTP server on loopback that gives declared answers, for as long as this object is there.
 public final class AnswerServer: Sendable {
   public let base: String
   private let process: ServerProcess
@@ -20,13 +21,22 @@ public final class AnswerServer: Sendable {
   }
 
   public init(_ routes: [Route]) throws {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "routes-\(UUID().uuidString).json")
-    try JSONEncoder().encode(routes).write(to: file)
-    defer { try? FileManager.default.removeItem(at: file) }
-    process = try ServerProcess(script: "answers.py", [file.path])
-    base = "http://127.0.0.1:\(try process.port())"
+    // Starting one costs more than most tests do.
+    if let idle = Self.idle.withLock({ $0.popLast() }) {
+      process = idle
+      base = "http://127.0.0.1:\(try process.port())"
+      try reset()
+    } else {
+      process = try ServerProcess(script: "answers.py")
+      base = "http://127.0.0.1:\(try process.port())"
+    }
+    try serve(routes)
   }
+
+  /// Servers that another test is done with. They end with this process.
+  private static let idle = Mutex<[ServerProcess]>([])
+
+  deinit { Self.idle.withLock { $0.append(process) } }
 
   /// The requests since the start or the last ``reset()``.
   public func requests() throws -> [Request] {
@@ -38,8 +48,7 @@ public final class AnswerServer: Sendable {
   /// Replaces all routes.
   public func serve(_ routes: [Route]) throws {
     try Shell.run(
-      "curl", "-s", "-X", "POST", "--data-binary", "@-", base + "/_routes",
-      input: JSONEncoder().encode(routes))
+      "curl", "-sf", "--data-binary", "@-", base + "/_routes", input: JSONEncoder().encode(routes))
   }
 
   private func get(_ path: String) throws -> Data { try Shell.run("curl", "-s", base + path) }

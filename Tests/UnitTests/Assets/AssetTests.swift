@@ -99,7 +99,7 @@ struct TakenColumn: Entity {
   }
 }
 
-@Suite("Downloads of what addresses lead to", .timeLimit(.minutes(15)))
+@Suite("Downloads of what addresses lead to", .timeLimit(.minutes(15)), .fewAtATime)
 struct AssetTests {
   /// The addresses of rows 1, 2, …; nil is null.
   private func rows(_ addresses: String?...) -> Route { rows(addresses) }
@@ -130,7 +130,7 @@ struct AssetTests {
 
   @Test("once for each address, shared ones too, again when it changes, and gone when it goes")
   func lifetime() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let files = ["a", "b", "c"].map { Route("/\($0)", body: "file \($0)") }
     let first = try await sync(scene, files + [rows("{{base}}/a", "{{base}}/a", "{{base}}/b", nil)])
     #expect(first.downloads == "3 fetched, 0 unchanged, 0 failed")
@@ -149,7 +149,7 @@ struct AssetTests {
 
   @Test("an address that another row holds the file of is not asked for again, though that row leaves it")
   func takenOver() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let files = [
       Route("/a", answer: ["ETag": "\"1\""], body: "file a"), Route("/b", body: "file b"),
       Route("/e", body: ""),
@@ -166,7 +166,7 @@ struct AssetTests {
 
   @Test("an empty file is one, and not asked for again")
   func empty() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let routes = [Route("/a", body: ""), rows("{{base}}/a")]
     #expect(try await sync(scene, routes).downloads == "1 fetched, 0 unchanged, 0 failed")
     #expect(try scene.rows("SELECT typeof(image), length(image) FROM picture") == "blob | 0")
@@ -193,7 +193,7 @@ struct AssetTests {
       ),
     ])
   func failures(_ routes: [Route], _ reason: String) async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let failed = try await sync(scene, routes + [rows("{{base}}/a", nil)])
     #expect(failed.downloads.hasPrefix("0 fetched, 0 unchanged, 1 failed: BASE/a: "), "\(failed)")
     #expect(failed.downloads.contains(reason), "\(failed)")
@@ -210,7 +210,7 @@ struct AssetTests {
       "http://[::ffff:127.0.0.1]:PORT/a", "http://127.0.0.2:PORT/a", "http://169.254.169.254/latest",
     ])
   func refused(_ address: String) async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let port = scene.server.base.split(separator: ":").last.map(String.init) ?? ""
     let result = try await sync(
       scene, [Route("/a", body: "x"), rows(address.replacingOccurrences(of: "PORT", with: port))])
@@ -221,7 +221,7 @@ struct AssetTests {
 
   @Test("columns may have names of their own, and what cannot work is refused before any request")
   func names() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     try scene.serve([Route("/a", body: "A"), rows("{{base}}/a")])
     #expect(try await scene.engine.sync(NamedPicture.self).assets?.fetched == 1)
     expect(
@@ -236,7 +236,7 @@ struct AssetTests {
 
   @Test("an old file stays until the one of the new address is there")
   func replaced() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await sync(scene, [Route("/a", body: "old"), rows("{{base}}/a")])
     #expect(try await sync(scene, [rows("{{base}}/b")]).table == "1 | old")
     #expect(try await sync(scene, [Route("/b", body: "new"), rows("{{base}}/b")]).table == "1 | new")
@@ -245,7 +245,7 @@ struct AssetTests {
   @Test(
     "a file is asked for again by its validator, and nothing of the API goes with it, through redirects too")
   func revalidation() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let files = [
       Route("/a", headers: ["If-None-Match": "\"1\""], status: 304),
       Route("/a", answer: ["ETag": "\"1\""], body: "one"),
@@ -273,7 +273,7 @@ struct AssetTests {
 
   @Test("records in a record have files of their own, by their whole key")
   func nested() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     try scene.serve([
       Route("/a", body: "A"), Route("/b", body: "B"),
       things(
@@ -298,7 +298,7 @@ struct AssetTests {
 
   @Test("a row that is deleted or changed meanwhile keeps nothing of an old address")
   func changedMeanwhile() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await sync(scene, [rows("{{base}}/a", "{{base}}/b")])
     let schema = try TableSchema(Picture.self)
     let asset = try #require(schema.assets.first)
@@ -314,7 +314,7 @@ struct AssetTests {
 
   @Test("a run that is stopped in its downloads keeps its rows and what it has, and the next one goes on")
   func stopped() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     try scene.serve([
       Route("/a", body: "A"), Route("/b", body: "B", fault: "slow", pause: 60),
       rows("{{base}}/a", "{{base}}/b"),
@@ -334,7 +334,7 @@ struct AssetTests {
 
   @Test("a host that answers none of five in a row is not asked for the others; one answer begins a new row")
   func silentHost() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let addresses = (1...9).map { "/\($0)" }
     let host = try AnswerServer(addresses.map { Route($0, fault: "reset") })
     let foreign = addresses.map { host.base + $0 }

@@ -10,7 +10,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Addresses that are public")
+@Suite("Addresses that are public", .fewAtATime)
 struct PublicAddressTests {
   private func isPublic(_ address: String) -> Bool? {
     var hints = addrinfo()

@@ -34,7 +34,7 @@ private struct Invoice: Entity {
 }
 
 /// Whole runs against a server that asks for credentials.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(15)), .fewAtATime)
 struct AuthorizedRunTests {
   private func engine(_ fixture: Fixture, _ server: AuthServer) -> Engine {
     Engine(store: fixture.store, options: .init(urls: ["auth": server.base + "/"], wait: .seconds(60)))

@@ -7,7 +7,7 @@ import Testing
 @testable import SyncEngine
 
 /// Tokens: how they are got, shared, renewed and kept. The server's log says what it was asked for, in order.
-@Suite(.timeLimit(.minutes(15)))
+@Suite(.timeLimit(.minutes(15)), .fewAtATime)
 struct TokenTests {
   private let id = secret("client one")
   private let password = secret("client+secret/1")

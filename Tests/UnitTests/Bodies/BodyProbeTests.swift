@@ -68,7 +68,7 @@ private struct Column: Entity {
   static let deletion = Deletion<Column>.missing
 }
 
-@Suite("Bodies of other kinds")
+@Suite("Bodies of other kinds", .fewAtATime)
 struct BodyProbeTests {
   private static func route(_ body: String, _ type: String = "text/plain", fault: String? = nil) -> [Route] {
     [Route("/things", answer: ["Content-Type": type], body: body, fault: fault)]
@@ -85,7 +85,7 @@ struct BodyProbeTests {
       ),
     ]
     for (entity, body) in bodies {
-      let scene = try await Scene(Scene.stock)
+      let scene = try Scene(Scene.stock)
       expect(
         try await scene.run(entity, Self.route(body)),
         is: "thing: 1 pages, 3 records, 0 inserted, 2 updated, 1 unchanged, 1 deleted, proven")
@@ -102,7 +102,7 @@ struct BodyProbeTests {
       (CSVRow.self, "CSV", "id,v\n1,a\n2,b\n"),
     ]
     for (entity, name, body) in bodies {
-      let scene = try await Scene(Scene.stock)
+      let scene = try Scene(Scene.stock)
       var route = Route("/things", body: body, fault: "close")
       // Another gzip member may have followed.
       if encoded { route.encoding = "gzip" }
@@ -112,7 +112,7 @@ struct BodyProbeTests {
         try await scene.run(entity, [route]),
         is: "thing: 1 pages, 2 records, 0 inserted, 0 updated, 2 unchanged, \(end)")
     }
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     let xml = "<things><thing id=\"1\"><v>a</v></thing><thing id=\"2\"><v>b</v></thing></things>"
     expect(
       try await scene.run(Element.self, Self.route(xml, fault: "close")),
@@ -121,7 +121,7 @@ struct BodyProbeTests {
 
   @Test("an error element where records are awaited keeps the run from deleting")
   func errorElement() async throws {
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     expect(
       try await scene.run(Element.self, Self.route("<things><error>quota</error></things>")),
       is:
@@ -134,7 +134,7 @@ struct BodyProbeTests {
 
   @Test("an answer with a length that is cut fails, whatever is left of it")
   func cut() async throws {
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     let half = "{\"id\":1,\"v\":\"x\"}\n"
     let line = try await scene.run(Line.self, Self.route(half + half, fault: "cut"))
     #expect(line.hasPrefix("thing: page 1 (BASE/things): the answer was cut short"), "\(line)")
@@ -143,7 +143,7 @@ struct BodyProbeTests {
 
   @Test("an empty body is no record of lines, and is bounded by the guard")
   func empty() async throws {
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     let line = try await scene.run(Line.self, Self.route(""))
     #expect(line.contains("the source returned no record at all"), "\(line)")
     #expect(
@@ -164,7 +164,7 @@ struct BodyProbeTests {
       (#"{"data":[{"id":1}],"errors":true}"#, "errors: true"),
     ])
   func declaredErrors(body: String, shown: String) async throws {
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     expect(
       try await scene.run(Strict.self, body),
       is: "thing: page 1 (BASE/things): the answer reports an error, \(shown)")
@@ -177,12 +177,12 @@ struct BodyProbeTests {
       "", #""errors":[]"#, #""errors":null"#, #""error":{}"#, #""meta":{"error_code":0}"#,
       #""meta":[]"#,
     ] {
-      let scene = try await Scene(Scene.stock)
+      let scene = try Scene(Scene.stock)
       expect(
         try await scene.run(Strict.self, list([1, 2, 3], more)),
         is: "thing: 1 pages, 3 records, 0 inserted, 0 updated, 3 unchanged, 1 deleted, proven")
     }
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     // An error member that says something still keeps the run from deleting.
     #expect(
       try await scene.run(Strict.self, list([1, 2, 3], #""error":{"message":""}"#)).hasSuffix(
@@ -194,7 +194,7 @@ struct BodyProbeTests {
 
   @Test("lists side by side become records")
   func columns() async throws {
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     expect(
       try await scene.run(Column.self, #"{"data":{"id":[1,2,3],"unit":"m","v":["x",null,"a\"b"]}}"#),
       is: "thing: 1 pages, 3 records, 0 inserted, 3 updated, 0 unchanged, 1 deleted, proven")
@@ -251,7 +251,7 @@ struct BodyProbeTests {
       (Element.self, "application/xml"),
     ]
     for (entity, type) in accepted {
-      let scene = try await Scene()
+      let scene = try Scene()
       _ = try await scene.run(entity, Self.route("x"))
       #expect(try scene.requests().first?.headers["accept"]?.hasPrefix(type) == true)
     }

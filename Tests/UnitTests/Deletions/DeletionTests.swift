@@ -20,7 +20,7 @@ struct Task10: Entity {
   }
 }
 
-@Suite("Rows that are missing", .timeLimit(.minutes(15)))
+@Suite("Rows that are missing", .timeLimit(.minutes(15)), .fewAtATime)
 struct DeletionTests {
   /// Runs over lists of ids in turn, in one store.
   private final class Runs {

@@ -143,7 +143,7 @@ private final class ModelSource: Transport {
   }
 }
 
-@Suite("Random histories of a source", .timeLimit(.minutes(60)))
+@Suite("Random histories of a source", .timeLimit(.minutes(60)), .fewAtATime)
 struct HistoryTests {
   private static let histories =
     ProcessInfo.processInfo.environment["SYNCD_TEST_LONG"] == nil ? 300 : 10_000

@@ -19,7 +19,7 @@ struct Change: Entity {
   }
 }
 
-@Suite("What changed since the last run", .timeLimit(.minutes(15)))
+@Suite("What changed since the last run", .timeLimit(.minutes(15)), .fewAtATime)
 struct IncrementalTests {
   private final class Runs {
     let fixture: Fixture

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a run would do, and what it did, row by row.
-@Suite("Plans and changes", .timeLimit(.minutes(15)))
+@Suite("Plans and changes", .timeLimit(.minutes(15)), .fewAtATime)
 struct PlanTests {
   struct Owner: Entity {
     var id = 0

@@ -85,11 +85,11 @@ enum Shop {
     }.joined(separator: "\n")
 }
 
-@Suite("Children")
+@Suite("Children", .fewAtATime)
 struct ChildrenTests {
   /// A scene with the shop's first answer in the tables.
   private func stocked() async throws -> Scene {
-    let scene = try await Scene()
+    let scene = try Scene()
     let line = try await scene.run(Shop.Order.self, Shop.first)
     expect(line, is: "order: 1 pages, 2 records, 2 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
     return scene
@@ -345,7 +345,7 @@ struct ChildrenTests {
 
   @Test("objects by key, a list or an object, one object, and records behind a wildcard")
   func shapes() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(
       Rates.self,
       #"{"day":"2026-02-28","rates":{"EUR":{"v":"1.10","b":2.5},"":{"v":3},"é":{"v":1},"e\u0301":{"v":2},"EUR":{"v":7}},"holder":{"name":"one"},"sheet":{"total":5},"users":[{"officer":{"name":"o"}},{},{"officer":null},{"officer":{"name":"p"}}]}"#
@@ -426,7 +426,7 @@ struct ChildrenTests {
 
   @Test("an owner's key may have many parts of all types, the children's key in another order and odd names")
   func compositeOwner() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     func record(_ text: String, _ list: String) -> String {
       #"{"at":-1.5,"id":"00112233445566778899AABBCCDDEEFF","span":"PT1.5S","link":"HTTP://a/%7e?é","text":"\#(text)","list":[\#(list)]}"#
     }
@@ -450,7 +450,7 @@ struct ChildrenTests {
 
   @Test("children's tables that someone else made, without foreign keys and in text, are kept the same way")
   func tablesOfOthers() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       """
       CREATE TABLE line ("order" TEXT, no INT, product CLOB, mine TEXT, theirs TEXT DEFAULT 'd', PRIMARY KEY (no, "order"));
       CREATE TABLE part ("order" INTEGER, line INTEGER, sku TEXT, position INTEGER, UNIQUE (sku, line, "order"));
@@ -480,7 +480,7 @@ struct ChildrenTests {
 
   @Test("rows of a table of others that never had an owner here are theirs")
   func strangers() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       """
       CREATE TABLE line ("order" INTEGER, no INTEGER, product TEXT, mine TEXT, PRIMARY KEY ("order", no));
       INSERT INTO line VALUES (77, 1, 'theirs', NULL), (NULL, 2, 'theirs', NULL);
@@ -520,7 +520,7 @@ struct ChildrenTests {
 
   @Test("counted pages that are walked twice: of each owner the second walk's children count")
   func secondWalk() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     func page(_ number: Int, _ body: String, times: Int? = nil) -> Route {
       Route("/things", query: ["page": "\(number)"], body: #"{"data":[\#(body)]}"#, times: times)
     }
@@ -567,7 +567,7 @@ struct ChildrenTests {
 
   @Test("children of records that are asked for parent by parent")
   func parents() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       "CREATE TABLE thing (id INTEGER PRIMARY KEY, v TEXT); INSERT INTO thing VALUES (1, 'a'), (2, 'b')")
     func replies(_ thing: Int, _ body: String) -> Route { Route("/things/\(thing)/replies", body: body) }
     _ = try await scene.run(
@@ -620,7 +620,7 @@ struct ChildrenTests {
 
   @Test("what a child reads of its owner and the record does not tell stays as it is")
   func ownersColumns() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(
       Author.self,
       #"[{"id":1,"name":"A","born":"2000-01-01T00:00:00Z","score":2.25,"works":["w"]},{"id":2,"name":null,"works":["v"]}]"#
@@ -658,7 +658,7 @@ struct ChildrenTests {
 
   @Test("lists in a list: the record is the list of its children")
   func listsOfLists() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let line = try await scene.run(Grid.self, "[[1,null],[],[3]]")
     expect(line, is: "thing: 1 pages, 3 records, 3 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
     expect(try scene.rows("SELECT * FROM square ORDER BY 1, 2"), is: "0 | 0 | 1\n0 | 1 | ∅\n2 | 0 | 3")
@@ -666,7 +666,7 @@ struct ChildrenTests {
 
   @Test("ten thousand children in one record")
   func many() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let tags = (0..<10_000).map { "\"t\($0)\"" }.joined(separator: ",")
     _ = try await scene.run(Shop.Order.self, #"[{"id":9223372036854775807,"meta":{"tags":[\#(tags),"t0"]}}]"#)
     expect(

@@ -4,7 +4,7 @@ import SyncEngine
 import TestSupport
 import Testing
 
-@Suite("Embedded records and references")
+@Suite("Embedded records and references", .fewAtATime)
 struct EmbeddedTests {
   struct Book: Entity {
     var id = 0
@@ -76,7 +76,7 @@ struct EmbeddedTests {
 
   @Test("authors in books: the last one of each key wins, null and missing ones are none, none is deleted")
   func embedded() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let line = try await scene.run(Book.self, Self.books)
     expect(line, is: "book: 1 pages, 5 records, 5 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
     expect(
@@ -111,7 +111,7 @@ struct EmbeddedTests {
 
   @Test("a table of embedded records may be an entity's own, which reconciles it")
   func entityToo() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(
       Book.self,
       #"[{"id":1,"author":{"id":7,"name":"A","awards":["x"]}},{"id":2,"editor":{"id":8,"awards":["z"]}}]"#)
@@ -165,7 +165,7 @@ struct EmbeddedTests {
     "rows that refer to their own table come in any order; what refers to nothing is named, nothing is written"
   )
   func selfReference() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let sql = "SELECT * FROM node ORDER BY 1"
     let line = try await scene.run(Node.self, #"[{"id":1,"up":2},{"id":2,"up":3},{"id":3,"up":3},{"id":4}]"#)
     expect(line, is: "node: 1 pages, 4 records, 4 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
@@ -214,7 +214,7 @@ struct EmbeddedTests {
 
   @Test("two entities may refer to each other; a table that is not there yet is made")
   func cycle() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     expect(
       try await scene.run(Left.self, #"[{"id":"l","right":null}]"#),
       is: "left: 1 pages, 1 records, 1 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
@@ -254,7 +254,7 @@ struct EmbeddedTests {
 
   @Test("children may refer to a table that is not there yet; it is synced first")
   func childReference() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     expect(
       Engine.parentsFirst([Basket.self, Author.self]).map { $0.table }.joined(separator: " "),
       is: "author basket")
@@ -271,7 +271,7 @@ struct EmbeddedTests {
 
   @Test("a row that another table refers to is not deleted: the rows that refer to it are named")
   func deletionOfReferred() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(Book.self, #"[{"id":1,"author":{"id":7}},{"id":2,"author":{"id":8}}]"#)
     expect(
       try await scene.run(Author.self, [Route("/authors", body: #"[{"id":7}]"#)]),
@@ -305,7 +305,7 @@ struct EmbeddedTests {
 
   @Test("a table of others without row numbers is named by its key as well")
   func withoutRowID() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       "CREATE TABLE node (id INTEGER PRIMARY KEY, up INTEGER REFERENCES node (id)) WITHOUT ROWID")
     expect(
       try await scene.run(Node.self, #"[{"id":1,"up":9}]"#),

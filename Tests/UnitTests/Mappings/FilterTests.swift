@@ -5,7 +5,7 @@ import SyncEngine
 import TestSupport
 import Testing
 
-@Suite("Filters, preparations and rejected records")
+@Suite("Filters, preparations and rejected records", .fewAtATime)
 struct FilterTests {
   struct Refusal: Error, CustomStringConvertible { let description: String }
 
@@ -47,7 +47,7 @@ struct FilterTests {
 
   @Test("one endpoint for two entities: each takes its own, texts and numbers as they are written")
   func twoEntities() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     expect(
       try await scene.run(Sale.self, Self.mixed),
       is: "sale: 1 pages, 11 records, 4 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
@@ -66,7 +66,7 @@ struct FilterTests {
     "records that all are another's are no empty answer in disguise: the guard asks before the table is emptied"
   )
   func nothingLeft() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(Sale.self, Self.mixed)
     let line = try await scene.run(Sale.self, #"{"data":[{"id":1,"kind":{"name":"x"}}]}"#)
     #expect(line.hasPrefix("sale: the run would delete 4 of 4 rows"), "\(line)")
@@ -75,7 +75,7 @@ struct FilterTests {
 
   @Test("bad records: only those that pass count; what a filter throws or cannot read is bad")
   func badRecords() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     expect(
       try await scene.run(
         Sale.self,
@@ -125,7 +125,7 @@ struct FilterTests {
       let records = ids.map { #"{"id":\#($0),"k":"\#(kind)"}"# }.joined(separator: ",")
       return Route("/things", query: [key: value], body: #"{"data":[\#(records)],"total":7}"#)
     }
-    let offsets = try await Scene()
+    let offsets = try Scene()
     let line = try await offsets.run(
       Paged.self,
       [
@@ -133,7 +133,7 @@ struct FilterTests {
         page("o", "6", [7], "b"), page("o", "7", [], ""), page("o", "8", [], ""),
       ])
     expect(line, is: "thing: 5 pages, 7 records, 2 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
-    let numbers = try await Scene()
+    let numbers = try Scene()
     let other = try await numbers.run(
       Numbered.self,
       [
@@ -168,7 +168,7 @@ struct FilterTests {
 
   @Test("the first run with another filter deletes nothing, the second one does")
   func changedFilter() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let body = #"[{"id":1,"k":"a"},{"id":2,"k":"b"}]"#
     _ = try await scene.run(Before.self, body)
     expect(
@@ -226,7 +226,7 @@ struct FilterTests {
 
   @Test("what a preparation sets replaces what is there; the record's key and position are still its own")
   func prepared() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let line = try await scene.run(
       Prepared.self,
       #"{"data":{"first-key":{"first":"A","last":"B","name":"old","n\u0061me":"older","deep":{"a": [1.0, null]},"tags":["x","y"]},"skipped":{"skip":1},"k\"2":{"name":"n","list":[],"tags":["z"]},"third":{"boom":1},"fourth":7}}"#
@@ -269,7 +269,7 @@ struct FilterTests {
 
   @Test("a preparation replaces members of the same bytes, a key among them; one that only looks alike stays")
   func twins() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let line = try await scene.run(Twins.self, #"[{"id":1,"\u00e9":"a","e\u0301":"b"}]"#)
     expect(line, is: "thing: 1 pages, 1 records, 1 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
     expect(try scene.rows(), is: "7 | set | b")
@@ -295,8 +295,8 @@ struct FilterTests {
 
   @Test("the share and the number of bad records are limits of their own; exactly the share passes")
   func limits() async throws {
-    let scene = try await Scene()
-    let engine = scene.fixture.engine(scene.server, apis: ["secretive"], wait: .seconds(10))
+    let scene = try Scene()
+    let engine = scene.fixture.engine(scene.server, apis: ["secretive"])
     func run(_ bad: Int, _ good: Int) async throws -> String {
       let records =
         (0..<bad).map { #"{"id":\#($0),"n":"x"}"# } + (0..<good).map { #"{"id":\#(100 + $0)}"# }
@@ -318,8 +318,8 @@ struct FilterTests {
 
   @Test("rejected records are listed by the command as text and as JSON, without secrets")
   func command() async throws {
-    let scene = try await Scene()
-    let engine = scene.fixture.engine(scene.server, apis: ["secretive"], wait: .seconds(10))
+    let scene = try Scene()
+    let engine = scene.fixture.engine(scene.server, apis: ["secretive"])
     let secret = ProcessInfo.processInfo.environment["PATH"] ?? ""
     try scene.serve([
       Route(

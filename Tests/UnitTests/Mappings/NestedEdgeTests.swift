@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Nested records in places and tables that are seldom met.
-@Suite("Edges of nested records")
+@Suite("Edges of nested records", .fewAtATime)
 struct NestedEdgeTests {
   // MARK: The record itself as a nested one
 
@@ -45,7 +45,7 @@ struct NestedEdgeTests {
 
   @Test("a flat record can fill several tables")
   func flat() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let body =
       #"[{"id":1,"customer_id":7,"customer_name":"A","paid":true},{"id":2,"customer_id":7,"paid":"0","customer_name":"B"}]"#
     let line = try await scene.run(Invoice.self, body)
@@ -82,7 +82,7 @@ struct NestedEdgeTests {
     "children that are declared later get their tables; those that are not any more go with their owners all the same"
   )
   func laterAndNoLonger() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(Alone.self, #"[{"id":1},{"id":2}]"#)
     _ = try await scene.run(Shop.Order.self, Shop.first)
     expect(try scene.rows("SELECT count(*) FROM part"), is: "4")
@@ -95,7 +95,7 @@ struct NestedEdgeTests {
 
   @Test("the guard and a failing child leave every table as it was")
   func nothingWritten() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(Shop.Order.self, Shop.first)
     let before = try scene.rows(Shop.all)
     try scene.fixture.execute(
@@ -139,7 +139,7 @@ struct NestedEdgeTests {
 
   @Test("required columns of children: a partial record updates a row that is there, a new one is named")
   func required() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(
       Wide.self, #"[{"id":1,"list":[{"n":1,"needed":"a","kept":1},{"n":2,"needed":"b"}]}]"#)
     _ = try await scene.run(Wide.self, #"[{"id":1,"list":[{"n":1}]}]"#)
@@ -153,7 +153,7 @@ struct NestedEdgeTests {
   @Test(
     "children's tables of others: without row numbers, with a unique index, with a key that others refer to")
   func oddTables() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       """
       CREATE TABLE "order" (id INTEGER NOT NULL, note TEXT, x TEXT);
       CREATE UNIQUE INDEX ids ON "order" (id);
@@ -175,7 +175,7 @@ struct NestedEdgeTests {
 
   @Test("a child's table that does not fit is refused before any request, with the difference")
   func misfit() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       "CREATE TABLE part (\"order\" INTEGER, line INTEGER, sku INTEGER, position INTEGER)")
     expect(
       try await scene.run(Shop.Order.self, Shop.first),
@@ -207,7 +207,7 @@ struct NestedEdgeTests {
 
   @Test("a preparation can copy a text with escapes, and the record itself")
   func copies() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(Copied.self, #"[{"id":1,"a":"q\"\\\u00e9\n","b":[ 1.0 ]},{"id":2}]"#)
     expect(
       try scene.rows("SELECT id, iif(copy IS NULL, 'none', hex(copy)), whole FROM thing"),
@@ -252,7 +252,7 @@ struct NestedEdgeTests {
 
   @Test("objects of objects by key, to the third level; keys with escapes and without letters")
   func keyed() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let line = try await scene.run(
       Top.self,
       #"{"x":{"id":1,"m":{"a\u0022":{"":1,"é\\":2},"b":{}}},"y":{"id":2,"m":{"a\"":{"k":3}}},"z":{"id":3}}"#)
@@ -270,7 +270,7 @@ struct NestedEdgeTests {
 
   @Test("an entity and its children are read back; a column that no child ever had is told by check")
   func readBack() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(Top.self, #"{"x":{"id":1,"m":{"a":{"k":5}}}}"#)
     #expect(try scene.fixture.store.all(Top.self).map(\.id) == [1])
     #expect(try scene.fixture.store.all(Low.self).map(\.n) == [5])

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `check` and `rebuild` as a person meets them after a change of the declaration.
-@Suite("The commands of a table's life")
+@Suite("The commands of a table's life", .fewAtATime)
 struct RebuildCommandTests {
   /// What the program's own Book was in another life.
   struct OldBook: Entity {
@@ -36,7 +36,7 @@ struct RebuildCommandTests {
 
   @Test("once refuses, check shows the difference, rebuild does it, --drop-columns drops what is left over")
   func commands() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(OldBook.self, #"[{"id":1,"title":7,"author":"A","isbn":"x"}]"#)
     try scene.serve([Route("/books", body: #"[{"id":1,"title":"t","autor":"B"}]"#)])
     expect(
@@ -119,7 +119,7 @@ struct RebuildCommandTests {
 
   @Test("two entities with one table of embedded records run one after the other, and both are done")
   func together() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     try scene.serve([
       Route("/things", body: #"[{"id":1,"shelves":[{"name":"a"},{"name":"b"}]}]"#, pause: 0.3)
     ])

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What a changed declaration does to the tables that are there.
-@Suite("Changed declarations")
+@Suite("Changed declarations", .fewAtATime)
 struct RebuildTests {
   static let plain = Source(.probe, "things", paging: .none)
 
@@ -43,7 +43,7 @@ struct RebuildTests {
     #"[{"id":1,"name":"10","count":5,"ratio":0.5,"tags":["a","b"]},{"id":2,"name":"-7","count":null,"ratio":2,"tags":["c"]}]"#
 
   private func stocked(_ records: String = records, _ sql: String = "") async throws -> Scene {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(V1.self, records)
     if !sql.isEmpty { try scene.fixture.execute(sql) }
     return scene
@@ -215,7 +215,7 @@ struct RebuildTests {
 
   @Test("a row is named whatever its key's column is called")
   func quotedKey() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(QuotedText.self, #"[{"the 'id": 1, "n": "x"}]"#)
     expect(
       await rebuild(scene, QuotedNumber.self),
@@ -383,7 +383,7 @@ struct RebuildTests {
 
   @Test("a table that someone else made is never rebuilt")
   func tablesOfOthers() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       "CREATE TABLE thing (id INTEGER PRIMARY KEY, name INTEGER, count, ratio, mine); INSERT INTO thing VALUES (1, 2, 3, 4, 5)"
     )
     let refusal = #"thing: the table "thing" was not made by this program, which leaves it as it is"#

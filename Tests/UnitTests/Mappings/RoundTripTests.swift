@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Values of all types on their way from an answer into the table and back into a struct.
-@Suite("Values there and back")
+@Suite("Values there and back", .fewAtATime)
 struct RoundTripTests {
   enum Kind: String, ColumnValue { case drama = "Drama", other = "?" }
   enum Rank: Int, ColumnValue, Codable { case low = -1, high = 9_007_199_254_740_993 }
@@ -89,7 +89,7 @@ struct RoundTripTests {
 
   @Test("the initial values are the columns' defaults, and are read back as they were written")
   func defaults() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let line = try await scene.run(Everything.self, #"[{"plate":"a b"},{"plate":"AB"}]"#)
     expect(
       line,
@@ -126,7 +126,7 @@ struct RoundTripTests {
 
   @Test("values of all types are stored in one form each and read back")
   func values() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let record = #"""
       [{"plate":" ab 1","price":"12345678901234567890.123456789012345670","ratio":0.1,"real":"-0.0","day":"0001-01-01","span":1500.5,"uid":"AABBCCDDEEFF00112233445566778899","bytes":"00fF","raw":{"a": [1.10, null ]},"kind":"Myth","rank":9007199254740993,"size":{"width": 2,"extra":1},"tags":[{"name":"x"},{},{"name":"y"}],"map":{"b": 1e2},"flag":"TRUE","at":"2026-02-02T01:01:01.0019+02:00","text":1.10,"small":"-128","big":-9223372036854775808,"link":"HTTP://é/?a=%7e#","weight":"12 g"}]
       """#
@@ -159,7 +159,7 @@ struct RoundTripTests {
 
   @Test("closures: nil is a null, what is thrown makes the record bad, a missing value asks nobody")
   func closures() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(
       Everything.self,
       #"[{"plate":"1","weight":"5 g"},{"plate":"2","weight":"-"},{"plate":"3","weight":null},{"plate":"4"}]"#)
@@ -191,7 +191,7 @@ struct RoundTripTests {
 
   @Test("columns of every type that are added later have their defaults in the rows that are there")
   func addedColumns() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(Bare.self, #"[{"plate":"OLD"}]"#)
     _ = try await scene.run(Everything.self, #"[{"plate":"NEW"}]"#)
     expect(
@@ -224,7 +224,7 @@ struct RoundTripTests {
 
   @Test("a default that holds a NUL is written like any other")
   func nulDefault() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let line = try await scene.run(WithNUL.self, #"[{"id":1},{"id":2,"text":"x\u0000y"}]"#)
     expect(line, is: "thing: 1 pages, 2 records, 2 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
     try scene.fixture.execute("INSERT INTO thing (id) VALUES (3)")
@@ -232,7 +232,7 @@ struct RoundTripTests {
       try scene.rows("SELECT id, hex(text), other FROM thing ORDER BY id"),
       is: "1 | 61006227 | c\n2 | 780079 | c\n3 | 61006227 | c")
     #expect(try scene.fixture.store.all(WithNUL.self).map(\.text) == ["a\0b'", "x\0y", "a\0b'"])
-    let other = try await Scene()
+    let other = try Scene()
     _ = try await other.run(OnlyID.self, #"[{"id":1}]"#)
     _ = try await other.run(WithNUL.self, #"[{"id":2}]"#)
     expect(
@@ -269,7 +269,7 @@ struct RoundTripTests {
 
   @Test("the options of a statement, in new rows, in rows that are there and in records that lack columns")
   func options() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let new = try await scene.run(
       Options.self,
       #"[{"id":1,"needed":"x","either":null,"empty":"","all":""},{"id":2,"needed":"y","plain":"q","nullable":"r","either":"s","absent":"t","absent_default":"u","empty":"v","all":9}]"#
@@ -328,7 +328,7 @@ struct RoundTripTests {
   @Test(
     "key styles, constants, templates, fallbacks, collected lists; a new time of the fetch changes no row")
   func sources() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let body =
       #"{"k\"1":{"userId":1,"firstName":"A","a":{"b":null},"c":["x","y"],"list":[[1,2],[],[3]]},"é":{"userId":2,"a":{"b":"z"},"list":null},"":{"userId":3,"a":{},"c":[1],"list":[]}}"#
     let bad = try await scene.run(Styled.self, body)

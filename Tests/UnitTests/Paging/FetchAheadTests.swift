@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Pages that are known by a total are fetched while others are read.
-@Suite("Pages fetched ahead", .serialized)
+@Suite("Pages fetched ahead", .serialized, .fewAtATime)
 struct FetchAheadTests {
   /// Text keys: the table keeps its rows in the order in which they came.
   struct Ordered: Entity {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Pages that the server says are as they were: status 304 instead of the records.
-@Suite("Pages that are not modified", .timeLimit(.minutes(15)))
+@Suite("Pages that are not modified", .timeLimit(.minutes(15)), .fewAtATime)
 struct NotModifiedTests {
   private static let server = Result { try LocalServer("pages.py") }
 

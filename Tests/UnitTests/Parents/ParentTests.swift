@@ -49,7 +49,7 @@ struct DeletingPrice: Entity {
   static let deletion = Deletion<DeletingPrice>.missing
 }
 
-@Suite("Rows that requests are made for", .timeLimit(.minutes(15)))
+@Suite("Rows that requests are made for", .timeLimit(.minutes(15)), .fewAtATime)
 struct ParentTests {
   private static func owners(_ rows: String...) -> String {
     "CREATE TABLE owner (id TEXT PRIMARY KEY, status TEXT); INSERT INTO owner VALUES \(rows.joined(separator: ", "));"
@@ -67,7 +67,7 @@ struct ParentTests {
 
   @Test("only rows with the declared values are asked for, and rows of others stay")
   func filtered() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       Self.owners("('a', 'open')", "('b', 'closed')", "('c', NULL)", "('d', 'open')")
         + "CREATE TABLE child (id TEXT PRIMARY KEY, owner TEXT); INSERT INTO child VALUES ('a1','a'), ('a9','a'), ('b9','b');"
     )
@@ -84,7 +84,7 @@ struct ParentTests {
 
   @Test("parents go into a request by groups, in their order, in the query and in the path")
   func grouped() async throws {
-    let scene = try await Scene(Self.owners("('a', NULL)", "('b', NULL)", "('c', NULL)"))
+    let scene = try Scene(Self.owners("('a', NULL)", "('b', NULL)", "('c', NULL)"))
     let line = try await scene.run(
       Price.self,
       [
@@ -95,7 +95,7 @@ struct ParentTests {
     #expect(try targets(scene) == "/prices?ids=a%2Cb\n/prices?ids=c")
     let inPath = Source(
       .probe, "prices/{parent.id}", paging: .none, parents: Parents(Owner.self, grouped: 3))
-    let other = try await Scene(Self.owners("('a', NULL)", "('b', NULL)", "('c', NULL)"))
+    let other = try Scene(Self.owners("('a', NULL)", "('b', NULL)", "('c', NULL)"))
     _ = try await Price.$source.withValue(inPath) {
       try await other.run(Price.self, [Route("/prices/a%2Cb%2Cc", body: "[]")])
     }
@@ -105,7 +105,7 @@ struct ParentTests {
   @Test(
     "a value that a list with commas cannot hold fails the run before any request", arguments: ["a,b", ""])
   func ungroupable(_ id: String) async throws {
-    let scene = try await Scene(Self.owners("('\(id)', NULL)", "('c', NULL)"))
+    let scene = try Scene(Self.owners("('\(id)', NULL)", "('c', NULL)"))
     let line = try await scene.run(Price.self, [])
     #expect(line.contains("a parent's id \"\(id)\" cannot stand in a list with commas"), "\(line)")
     #expect(try scene.requests().isEmpty)
@@ -125,7 +125,7 @@ struct ParentTests {
 
   @Test("a parent whose first page has a declared status is passed over, said once, and nothing is deleted")
   func skipped() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       Self.owners("('a', NULL)", "('b', NULL)", "('c', NULL)")
         + "CREATE TABLE child (id TEXT PRIMARY KEY, owner TEXT); INSERT INTO child VALUES ('x','a'), ('y','b');"
     )
@@ -143,7 +143,7 @@ struct ParentTests {
 
   @Test("a declared status on a later page fails the run, and another one on the first page")
   func notSkipped() async throws {
-    let scene = try await Scene(Self.owners("('a', NULL)"))
+    let scene = try Scene(Self.owners("('a', NULL)"))
     let later = try await Child.$source.withValue(Self.skipping) {
       try await scene.run(Child.self, [Self.child("a", "a1", next: "/o/a/2"), Route("/o/a/2", status: 404)])
     }
@@ -156,7 +156,7 @@ struct ParentTests {
 
   @Test("children may be parents")
   func depth() async throws {
-    let scene = try await Scene(Self.owners("('a', NULL)", "('b', NULL)"))
+    let scene = try Scene(Self.owners("('a', NULL)", "('b', NULL)"))
     _ = try await scene.run(Child.self, [Self.child("a", "a1", "a2"), Self.child("b", "b1")])
     let line = try await scene.run(
       Grandchild.self, ["a1", "a2", "b1"].map { Route("/c/\($0)", body: "[{\"id\":\"\($0)g\"}]") })
@@ -171,7 +171,7 @@ struct ParentTests {
       ("%2e%2e", "%252e%252e"), ("a b", "a%20b"), ("..;", "..%3B"), ("\\", "%5C"), ("...", "..."),
     ])
   func segments(_ id: String, _ encoded: String) async throws {
-    let scene = try await Scene(Self.owners("('\(id)', NULL)"))
+    let scene = try Scene(Self.owners("('\(id)', NULL)"))
     let line = try await scene.run(Child.self, [Self.child(encoded, "r")])
     #expect(line.contains("1 inserted"), "\(line)")
     #expect(try targets(scene) == "/o/\(encoded)/c")
@@ -181,7 +181,7 @@ struct ParentTests {
     "a value that would be no segment fails the run before any request",
     arguments: ["", ".", "..", "../admin", "a/.."])
   func noSegment(_ id: String) async throws {
-    let scene = try await Scene(Self.owners("('\(id)', NULL)"))
+    let scene = try Scene(Self.owners("('\(id)', NULL)"))
     let line = try await scene.run(Child.self, [])
     #expect(line == "child: a parent's value \"\(id)\" cannot stand in the path \"o/{parent.id}/c\"")
     #expect(try scene.requests().isEmpty)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Answers that are no list of records: each fails with a message that says what came, and changes no row.
-@Suite("Bad answers")
+@Suite("Bad answers", .fewAtATime)
 struct AnswerFailureTests {
   struct Case: Sendable, CustomTestStringConvertible {
     var testDescription: String
@@ -158,7 +158,7 @@ struct AnswerFailureTests {
 
   @Test("the message says what came, no row changes, and the run is kept as failed", arguments: cases)
   func failing(_ bad: Case) async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(Thing.self, list([1, 2, 3, 4]))
     let state = try scene.rows("SELECT * FROM syncd_state ORDER BY 1, 2")
     let line = try await scene.run(Thing.self, bad.routes)
@@ -191,7 +191,7 @@ struct AnswerFailureTests {
 
   @Test("a cursor cycle of two and three is found, and a cursor is sent as one value")
   func cursorCycles() async throws {
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     for length in [2, 3] {
       let tokens = (0..<length).map { "t&\($0)" }
       let routes = tokens.enumerated().map { position, token in

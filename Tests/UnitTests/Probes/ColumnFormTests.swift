@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Which JSON values fit which column, found by one run for each column.
-@Suite("Forms that fit a column")
+@Suite("Forms that fit a column", .fewAtATime)
 struct ColumnFormTests {
   enum Genre: String, ColumnValue { case drama = "Drama", myth = "Myth" }
   enum Level: Int, ColumnValue { case low = 1, high = 10 }
@@ -50,7 +50,7 @@ struct ColumnFormTests {
 
   /// Each form with what is stored for it, as SQL writes it, or `refused`.
   private func judge(_ column: String, _ forms: [String]) async throws -> String {
-    let scene = try await Scene()
+    let scene = try Scene()
     let records = forms.enumerated().map { #"{"id":\#($0 + 1),"\#(column)":\#($1)}"# }
     let line = try await scene.run(Every.self, "[\(records.joined(separator: ","))]")
     #expect(line.contains("\(forms.count) records"), "\(line)")
@@ -243,7 +243,7 @@ struct ColumnFormTests {
     let instants = (0..<200).map { _ in
       Int64.random(in: -2_000_000_000_000...4_000_000_000_000, using: &generator)
     }
-    let scene = try await Scene()
+    let scene = try Scene()
     let body = "[" + instants.map { #"{"at":\#($0)}"# }.joined(separator: ",") + "]"
     #expect(try await scene.run(Moment.self, body).contains("200 inserted"))
     let read = try scene.fixture.store.all(Moment.self)

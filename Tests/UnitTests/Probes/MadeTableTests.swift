@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tables that someone else made, and names that need quoting.
-@Suite("Tables of others")
+@Suite("Tables of others", .fewAtATime)
 struct MadeTableTests {
   private static let answer = #"{"data":[{"id":1,"v":"A"},{"id":3,"v":"1.10"}]}"#
 
@@ -21,7 +21,7 @@ struct MadeTableTests {
       "id NUMERIC PRIMARY KEY, v TEXT",
     ])
   func fitting(_ columns: String) async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       "CREATE TABLE thing (\(columns)); INSERT INTO thing (id, v) VALUES (1, 'a'), (2, 'b')")
     expect(
       try await scene.run(Thing.self, Self.answer),
@@ -63,7 +63,7 @@ struct MadeTableTests {
       ),
     ])
   func unfitting(_ definition: String, _ message: String) async throws {
-    let scene = try await Scene("CREATE \(definition)")
+    let scene = try Scene("CREATE \(definition)")
     let line = try await scene.run(Thing.self, Self.answer)
     expect(
       line,
@@ -91,7 +91,7 @@ struct MadeTableTests {
 
   @Test("reserved words, blanks and quotes are quoted in every statement, partial and deleting ones too")
   func oddNames() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(
       Odd.self, #"[{"primary key":1,"select":"s"},{"primary key":2,"o":"o","where":2,"select":null}]"#)
     let sql = "SELECT * FROM \"group by \"\"x\"\"\" ORDER BY 1"
@@ -122,7 +122,7 @@ struct MadeTableTests {
 
   @Test("text columns of others hold every type in its text form, and unchanged rows stay unwritten")
   func textColumns() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       "CREATE TABLE thing (id TEXT PRIMARY KEY, count TEXT, ratio TEXT, flag TEXT, at TEXT) STRICT")
     let body =
       #"[{"id":1,"count":12,"ratio":2.50,"flag":true,"at":"2024-01-01T00:00:00Z"},{"id":2,"ratio":1e21}]"#

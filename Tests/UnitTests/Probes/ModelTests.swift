@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Many random records, in any legal spelling, against a model of the contract written in another language.
-@Suite("Model of the mapping")
+@Suite("Model of the mapping", .fewAtATime)
 struct ModelTests {
   struct Sample: Entity {
     var id = 0
@@ -139,7 +139,7 @@ struct ModelTests {
 
   @Test("rows and counts are those of the model, run after run", arguments: 1...6)
   func agrees(_ seed: Int) async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let file = scene.fixture.folder.path + "/model.py"
     try Self.model.write(toFile: file, atomically: true, encoding: .utf8)
     let result = try Shell.result(["python3", file, "\(seed)"])

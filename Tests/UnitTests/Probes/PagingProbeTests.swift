@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Pages whose records are bad, known already, or counted from elsewhere.
-@Suite("Pages and their records")
+@Suite("Pages and their records", .fewAtATime)
 struct PagingProbeTests {
   struct Offset: Entity {
     var id = 0
@@ -36,7 +36,7 @@ struct PagingProbeTests {
 
   @Test("a page of bad records is no end: the pages behind it are read")
   func badPage() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let line = try await scene.run(Offset.self, Self.badPage)
     #expect(line.contains("6 records, 3 inserted"), "\(line)")
     expect(try scene.rows("SELECT id FROM thing"), is: "1\n2\n5")
@@ -64,7 +64,7 @@ struct PagingProbeTests {
 
   @Test("a page of records that another parent has too is no end of this parent's pages")
   func sharedChildren() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(Tag.self, [Route("/tags", body: #"[{"id":1},{"id":2}]"#)])
     func page(_ tag: Int, _ offset: Int, _ ids: [Int]) -> Route {
       Route("/tags/\(tag)", query: ["offset": "\(offset)"], body: list(ids))
@@ -103,7 +103,7 @@ struct PagingProbeTests {
 
   @Test("pages counted from another number are another list: the first run deletes nothing")
   func changedStart() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let routes = [
       things(list([1, 2]), query: ["page": "1"]), things(list([3, 4]), query: ["page": "2"]),
       things(list([]), query: ["page": "3"]),
@@ -151,7 +151,7 @@ struct PagingProbeTests {
       ),
     ])
   func flags(_ meta: String, _ message: String) async throws {
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     let line = try await scene.run(Flagged.self, list([1, 2], "\"meta\":\(meta)"))
     expect(line, is: "thing: page 1 (BASE/things): \(message)")
     expect(try scene.rows(), is: "1 | a\n2 | b\n3 | c\n4 | d")

@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 /// Which endings of which paging style prove that everything was seen (design §5).
-@Suite("Proofs of the end")
+@Suite("Proofs of the end", .fewAtATime)
 struct PagingProofTests {
   /// What a walk over things 1 to 3 does to a table of things 1 to 4.
   private func walk(_ entity: any Entity.Type, _ routes: [Route]) async throws -> (line: String, rows: String)
   {
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     let line = try await scene.run(entity, routes)
     return (line, try scene.rows("SELECT group_concat(id, '') FROM (SELECT id FROM thing ORDER BY id)"))
   }
@@ -368,7 +368,7 @@ struct PagingProofTests {
 
   @Test("cascaded deletions count in the guard")
   func cascades() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       Scene.stock + """
         CREATE TABLE reading (id INTEGER PRIMARY KEY, thing INTEGER REFERENCES thing (id) ON DELETE CASCADE);
         INSERT INTO reading SELECT value, 4 FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n LIMIT 100) SELECT value FROM n);
@@ -398,7 +398,7 @@ struct PagingProofTests {
     "live rows that hung from a row that is gone stay, with their local columns",
     arguments: ["CASCADE", "NO ACTION"])
   func selfReference(_ action: String) async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       """
       CREATE TABLE thing (id INTEGER PRIMARY KEY, v TEXT, up INTEGER REFERENCES thing (id) ON DELETE \(action), note TEXT);
       INSERT INTO thing VALUES (1, 'a', NULL, 'n1'), (2, 'b', 1, 'n2'), (3, 'c', 1, 'n3'), (4, 'd', NULL, 'n4');
@@ -412,7 +412,7 @@ struct PagingProofTests {
 
   @Test("a row may refer to one that comes later in the same answer")
   func laterReference() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       "CREATE TABLE thing (id INTEGER PRIMARY KEY, v TEXT, up INTEGER REFERENCES thing (id), note TEXT)")
     let line = try await scene.run(Branch.self, #"{"data":[{"id":1,"up":2},{"id":2,"up":null}]}"#)
     expect(line, is: "thing: 1 pages, 2 records, 2 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
@@ -428,7 +428,7 @@ struct PagingProofTests {
 
   @Test("exactly the declared share passes, whatever it is in binary")
   func exactShare() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       "CREATE TABLE thing (id INTEGER PRIMARY KEY); INSERT INTO thing WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n LIMIT 100) SELECT value FROM n"
     )
     let line = try await scene.run(

@@ -1,6 +1,5 @@
 import Foundation
 import HTTP
-import Synchronization
 import SyncEngine
 import TestSupport
 
@@ -24,73 +23,6 @@ struct Thing: Entity {
   static let deletion = Deletion<Thing>.missing
 }
 
-/// Servers for one test at a time each. There are few, since starting one costs more than most tests do.
-private enum Servers {
-  private struct State {
-    var idle: [AnswerServer] = []
-    var places = 12
-    var waiting: [(id: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    var lastID = 0
-    /// Servers that were taken or given back so far.
-    var moves = 0
-  }
-
-  private static let state = Mutex(State())
-  /// The servers end with the program.
-  private static let cleanUp: Void = { _ = atexit { Servers.state.withLock { $0.idle = [] } } }()
-
-  static func take() async throws -> AnswerServer {
-    cleanUp
-    await withCheckedContinuation { continuation in
-      let id: Int? = state.withLock { state in
-        if state.places == 0 {
-          state.lastID += 1
-          state.waiting.append((state.lastID, continuation))
-          return state.lastID
-        }
-        state.moves += 1
-        state.places -= 1
-        return nil
-      }
-      guard let id else { return continuation.resume() }
-      // Tests that hold a server and wait for another one may wait for each other: where nothing moves for a while,
-      // there is one more.
-      Task {
-        var seen = -1
-        while let moves = state.withLock({ $0.waiting.contains { $0.id == id } ? $0.moves : nil }) {
-          if moves == seen {
-            let continuation = state.withLock { state in
-              state.moves += 1
-              return state.waiting.firstIndex { $0.id == id }.map {
-                state.waiting.remove(at: $0).continuation
-              }
-            }
-            continuation?.resume()
-            return
-          }
-          seen = moves
-          try await Task.sleep(for: .seconds(20))
-        }
-      }
-    }
-    if let server = state.withLock({ $0.idle.popLast() }) { return server }
-    return try AnswerServer([])
-  }
-
-  static func giveBack(_ server: AnswerServer) {
-    let next = state.withLock { state in
-      state.idle.append(server)
-      state.moves += 1
-      if state.waiting.isEmpty {
-        state.places += 1
-        return nil as CheckedContinuation<Void, Never>?
-      }
-      return state.waiting.removeFirst().continuation
-    }
-    next?.resume()
-  }
-}
-
 /// A store, a server and an engine between them, for one test.
 final class Scene: Sendable {
   let fixture: Fixture
@@ -104,32 +36,16 @@ final class Scene: Sendable {
     """
 
   /// - Parameter setup: SQL that is run before anything else.
-  init(_ setup: String = "") async throws {
+  init(_ setup: String = "") throws {
     fixture = try Fixture()
     if !setup.isEmpty { try fixture.execute(setup) }
-    server = try await Servers.take()
-    engine = fixture.engine(server, apis: ["probe"], wait: .seconds(10))
-    _ = try answer("/_reset")
-    try serve([])
+    server = try AnswerServer([])
+    engine = fixture.engine(server, apis: ["probe"])
   }
 
-  deinit { Servers.giveBack(server) }
+  func serve(_ routes: [Route]) throws { try server.serve(routes) }
 
-  /// Replaces all routes. Through files: another program that is started meanwhile may inherit a pipe.
-  func serve(_ routes: [Route]) throws {
-    let file = fixture.folder.path + "/routes.json"
-    try JSONEncoder().encode(routes).write(to: URL(fileURLWithPath: file))
-    let result = try Shell.result(["curl", "-s", "--data-binary", "@\(file)", server.base + "/_routes"])
-    if result.status != 0 { throw TestFailure("the routes were not taken: \(result.errors)") }
-  }
-
-  private func answer(_ path: String) throws -> String {
-    try Shell.result(["curl", "-s", server.base + path]).output
-  }
-
-  func requests() throws -> [AnswerServer.Request] {
-    try JSONDecoder().decode([AnswerServer.Request].self, from: Data(answer("/_log").utf8))
-  }
+  func requests() throws -> [AnswerServer.Request] { try server.requests() }
 
   /// One run: its line, or its failure, with `BASE` for the server's address.
   func run(_ entity: any Entity.Type, _ routes: [Route]) async throws -> String {

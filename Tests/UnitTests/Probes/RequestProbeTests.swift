@@ -7,7 +7,7 @@ import Testing
 @testable import SyncEngine
 
 /// What is asked for: addresses, parameters, and declarations of them that cannot work.
-@Suite("Requests as declared")
+@Suite("Requests as declared", .fewAtATime)
 struct RequestProbeTests {
   private func address(_ source: Source) throws -> String {
     try RequestTemplate(source, entity: "thing", parentColumns: []).request(parent: []).url.string
@@ -138,7 +138,7 @@ struct RequestProbeTests {
 }
 
 /// Credentials that stand where they should not, and forms in which a server may repeat them.
-@Suite("Secrets in other forms")
+@Suite("Secrets in other forms", .fewAtATime)
 struct SecretFormTests {
   private func redactor() async throws -> Redactor {
     TestEnvironment.prepare()
@@ -179,7 +179,7 @@ struct SecretFormTests {
   @Test("a secret that a source repeats is in no message, wherever the message is cut")
   func repeated() async throws {
     TestEnvironment.prepare()
-    let scene = try await Scene()
+    let scene = try Scene()
     let front = String(repeating: "x", count: 116)
     let said = front + #"hidden\u00227\/ \u001b[2J\u2028"# + String(repeating: "y", count: 400)
     for routes in [

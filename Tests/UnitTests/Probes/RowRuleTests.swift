@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What happens to missing, null, repeated and misshapen values (design §4).
-@Suite("Rules of rows")
+@Suite("Rules of rows", .fewAtATime)
 struct RowRuleTests {
   struct Person: Entity {
     var id = 0
@@ -31,7 +31,7 @@ struct RowRuleTests {
 
   @Test("a new row takes defaults for what is missing, an old one keeps what it has, a null clears")
   func missingAndNull() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(
       Person.self, #"[{"id":1},{"id":2,"name":{"first":"F","last":"L"},"score":1,"mark":2}]"#)
     expect(try scene.rows(), is: "1 | ? | ∅ | ∅ | 7 | 5 | ∅ | mine\n2 | F | L | ∅ | 1 | 2 | ∅ | mine")
@@ -51,7 +51,7 @@ struct RowRuleTests {
 
   @Test("the same record again, in another order and with other white space, changes nothing")
   func unchanged() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(
       Person.self, #"[{"id":1,"name":{"first":"é","last":"L"},"score":1,"extra":{"a":1,"b":2}}]"#)
     let again = try await scene.run(
@@ -82,7 +82,7 @@ struct RowRuleTests {
 
   @Test("a key twice in one object: the last value counts, and nothing of the first is left")
   func doubledMembers() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     _ = try await scene.run(
       Person.self,
       #"[{"id":1,"score":"bad","score":2,"name":{"first":"A","last":"B"},"name":{"last":"C"},"\u0073core":3},{"id":2,"name":{"first":"A"},"name":null},{"id":3,"name":"bad","name":{"first":"Z"}},{"id":4,"name":null,"name":{}}]"#
@@ -108,7 +108,7 @@ struct RowRuleTests {
 
   @Test("a key part that is null, missing or there twice is a bad record, never an invented key")
   func keyParts() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let line = try await scene.run(
       Vote.self,
       #"[{"by":{"name":"u"},"poll":null},{"by":{"name":"u"}},{"by":null,"poll":1},{"poll":1},{"by":{"name":"a","name":"a"},"poll":1},{"by":{"name":"a"},"by":{"name":"a"},"poll":1},{"by":{"name":"a"},"poll":"x"},{"by":{"name":"a"},"poll":""},{"by":{"name":{}},"poll":1},{"by":{"name":"\ud800"},"poll":1}]"#
@@ -144,7 +144,7 @@ struct RowRuleTests {
 
   @Test("composite keys compare by bytes and values, part by part")
   func compositeKeys() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let keys = [
       #"{"name":"a"},"poll":1"#, #"{"name":"A"},"poll":1"#, #"{"name":"a1"},"poll":1"#,
       #"{"name":"a"},"poll":11"#,
@@ -166,7 +166,7 @@ struct RowRuleTests {
 
   @Test("the same key in other notations is the same key: the last record wins, and nothing is deleted")
   func duplicates() async throws {
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     let line = try await scene.run(
       Thing.self,
       #"{"data":[{"id":1,"v":"x"},{"id":"1","v":"y"},{"id":2,"v":"b"},{"id":1.0},{"id":1e0,"v":"z"}]}"#)
@@ -180,7 +180,7 @@ struct RowRuleTests {
 
   @Test("the first ten of 25 bad records are named, on whichever page they stand, and all are counted")
   func manyBadRecords() async throws {
-    let scene = try await Scene(Scene.stock)
+    let scene = try Scene(Scene.stock)
     let bad = (1...12).map { #"{"id":"x\#($0)"}"# }.joined(separator: ",")
     let line = try await scene.run(
       Thing.self,
@@ -214,7 +214,7 @@ struct RowRuleTests {
 
   @Test("quarantined records are kept with their reason and counted, and nothing is deleted")
   func quarantine() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       "CREATE TABLE thing (id INTEGER PRIMARY KEY, n INTEGER); INSERT INTO thing VALUES (1, 1), (2, 2)")
     let line = try await scene.run(Kept.self, #"[{"id":1,"n":5},{"id":3,"n":"é'x"},[1]]"#)
     expect(
@@ -233,7 +233,7 @@ struct RowRuleTests {
 
   @Test("more bad records than may be quarantined fail the run, and ten of them are named all the same")
   func quarantineOverflow() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let records = (1...12).map { #"{"id":\#($0),"n":"x"}"# }.joined(separator: ",")
     let line = try await scene.run(Kept.self, "[\(records)]")
     let named = (1...10).map {

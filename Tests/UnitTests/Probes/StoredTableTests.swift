@@ -5,14 +5,14 @@ import TestSupport
 import Testing
 
 /// Tables that someone else made, and names that mean something to SQL.
-@Suite("Stored tables")
+@Suite("Stored tables", .fewAtATime)
 struct StoredTableTests {
   private static let answer = #"{"data":[{"id":1,"v":"A"},{"id":3,"v":"1.10"}]}"#
 
   @Test("a column of type ANY in a table that is not STRICT turns 1.10 into a number: it is refused")
   func anyColumn() async throws {
     // sqlite.org/datatype3.html: without STRICT, ANY is NUMERIC like every name that no rule knows.
-    let scene = try await Scene("CREATE TABLE thing (id INTEGER PRIMARY KEY, v ANY)")
+    let scene = try Scene("CREATE TABLE thing (id INTEGER PRIMARY KEY, v ANY)")
     let line = try await scene.run(Thing.self, Self.answer)
     #expect(line.contains("does not fit the declaration"), "\(line)")
     expect(try scene.rows(), is: "")
@@ -20,7 +20,7 @@ struct StoredTableTests {
 
   @Test("a column of type ANY in a STRICT table keeps what it is given")
   func strictAnyColumn() async throws {
-    let scene = try await Scene("CREATE TABLE thing (id INTEGER PRIMARY KEY, v ANY) STRICT")
+    let scene = try Scene("CREATE TABLE thing (id INTEGER PRIMARY KEY, v ANY) STRICT")
     _ = try await scene.run(Thing.self, Self.answer)
     expect(try scene.rows(), is: "1 | A\n3 | 1.10")
   }
@@ -40,7 +40,7 @@ struct StoredTableTests {
 
   @Test("a local column that someone else made without a default still gets the declared one in new rows")
   func localDefault() async throws {
-    let scene = try await Scene("CREATE TABLE thing (id INTEGER PRIMARY KEY, v TEXT, note TEXT)")
+    let scene = try Scene("CREATE TABLE thing (id INTEGER PRIMARY KEY, v TEXT, note TEXT)")
     _ = try await scene.run(Noted.self, Self.answer)
     expect(try scene.rows(), is: "1 | A | mine\n3 | 1.10 | mine")
     _ = try scene.fixture.store.all(Noted.self)
@@ -48,7 +48,7 @@ struct StoredTableTests {
 
   @Test("a local column without default that takes no null is filled, or refused before any request")
   func localWithoutNull() async throws {
-    let scene = try await Scene("CREATE TABLE thing (id INTEGER PRIMARY KEY, v TEXT, note TEXT NOT NULL)")
+    let scene = try Scene("CREATE TABLE thing (id INTEGER PRIMARY KEY, v TEXT, note TEXT NOT NULL)")
     let line = try await scene.run(Noted.self, Self.answer)
     #expect(line.contains("2 inserted") || line.contains("does not fit the declaration"), "\(line)")
   }
@@ -68,7 +68,7 @@ struct StoredTableTests {
 
   @Test("a table named excluded is written like any other (sqlite.org/lang_upsert.html)")
   func excluded() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let sql = "SELECT * FROM excluded"
     _ = try await scene.run(Excluded.self, #"[{"id":1,"v":"a","w":1}]"#)
     let partial = try await scene.run(Excluded.self, #"[{"id":1,"v":"b"}]"#)
@@ -84,7 +84,7 @@ struct StoredTableTests {
 
   @Test("text keys that differ in case are two rows, or the table is refused, whatever index there is")
   func caselessIndex() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       "CREATE TABLE thing (user TEXT NOT NULL, poll INTEGER NOT NULL, weight REAL); CREATE UNIQUE INDEX k ON thing (user COLLATE NOCASE, poll)"
     )
     let line = try await scene.run(
@@ -97,7 +97,7 @@ struct StoredTableTests {
 
   @Test("a trigger hears of rows that change, and of no other")
   func triggers() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       Scene.stock + """
         CREATE TABLE heard (what TEXT);
         CREATE TRIGGER i AFTER INSERT ON thing BEGIN INSERT INTO heard VALUES ('insert ' || new.id); END;
@@ -113,7 +113,7 @@ struct StoredTableTests {
 
   @Test("rows that a trigger inserts into the table itself falsify no count")
   func selfInsertingTrigger() async throws {
-    let scene = try await Scene(
+    let scene = try Scene(
       "CREATE TABLE thing (id INTEGER PRIMARY KEY, v TEXT, note TEXT); CREATE TRIGGER c AFTER INSERT ON thing WHEN new.id < 100 BEGIN INSERT INTO thing VALUES (new.id + 100, 'copy', NULL); END"
     )
     let line = try await scene.run(Noted.self, list([1, 2]))
@@ -124,7 +124,7 @@ struct StoredTableTests {
 
   @Test("a unique value that a row leaves behind may be taken by another one in the same run")
   func reusedUniqueValue() async throws {
-    let scene = try await Scene(Self.unique)
+    let scene = try Scene(Self.unique)
     let line = try await scene.run(
       Thing.self, #"{"data":[{"id":1,"v":"a"},{"id":2,"v":"b"},{"id":3,"v":"c"},{"id":5,"v":"d"}]}"#)
     expect(line, is: "thing: 1 pages, 4 records, 1 inserted, 0 updated, 3 unchanged, 1 deleted, proven")
@@ -133,7 +133,7 @@ struct StoredTableTests {
 
   @Test("rows that pass unique values on to each other are written in whatever order they come")
   func movedUniqueValues() async throws {
-    let scene = try await Scene(Self.unique)
+    let scene = try Scene(Self.unique)
     for (texts, rows) in [
       (["b", "c", "d", "e"], "1 | b\n2 | c\n3 | d\n4 | e"),
       (["a", "b", "c", "d"], "1 | a\n2 | b\n3 | c\n4 | d"),
@@ -147,7 +147,7 @@ struct StoredTableTests {
 
   @Test("two rows that swap a unique value fail with its name, and nothing is written")
   func swappedUniqueValues() async throws {
-    let scene = try await Scene(Self.unique)
+    let scene = try Scene(Self.unique)
     let line = try await scene.run(
       Thing.self, #"{"data":[{"id":1,"v":"b"},{"id":2,"v":"a"},{"id":3,"v":"c"},{"id":4,"v":"d"}]}"#)
     #expect(line.contains("UNIQUE constraint failed: thing.v"), "\(line)")
@@ -156,7 +156,7 @@ struct StoredTableTests {
 
   @Test("a store in memory is synced, read and reconciled like a file")
   func inMemory() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     try scene.serve([things(list([1, 2, 3]), times: 1), things(list([1, 2]))])
     let engine = Engine(
       store: try SQLite.open(":memory:"), options: .init(urls: ["probe": scene.server.base + "/"]))

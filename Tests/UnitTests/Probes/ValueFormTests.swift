@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Values that look like what they are not.
-@Suite("Values that do not fit")
+@Suite("Values that do not fit", .fewAtATime)
 struct ValueFormTests {
   struct Linked: Entity {
     var id = 0
@@ -29,7 +29,7 @@ struct ValueFormTests {
 
   @Test("a URL that is stored is read back as it was sent")
   func urlsAsSent() async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     for text in [
       "https://a.example/%7E%2f?q=a+b#c", "/relative", "mailto:a@b.example",
     ] {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Partial records of more columns than one bit mask has bits.
-@Suite("Wide records")
+@Suite("Wide records", .fewAtATime)
 struct WideRecordTests {
   struct Wide: Entity {
     var id = 0
@@ -161,7 +161,7 @@ struct WideRecordTests {
     "each of 130 columns alone changes that column and no other",
     arguments: [1, 60, 61, 62, 63, 122, 123, 124, 125, 130])
   func oneColumn(_ column: Int) async throws {
-    let scene = try await Scene()
+    let scene = try Scene()
     let all = (1...130).map { "\"c\($0)\":\($0)" }.joined(separator: ",")
     _ = try await scene.run(Wide.self, "[{\"id\":1,\(all)}]")
     let line = try await scene.run(Wide.self, "[{\"id\":1,\"c\(column)\":-1},{\"id\":2,\"c\(column)\":-2}]")

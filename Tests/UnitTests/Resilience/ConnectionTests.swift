@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP
 
 /// Proxies, IPv6 and connections that are gone.
-@Suite(.serialized, .timeLimit(.minutes(15)))
+@Suite(.serialized, .timeLimit(.minutes(15)), .fewAtATime)
 struct ConnectionTests {
   /// Answers every request, those of a proxy's clients too, and lists them at `/_log`.
   private static let proxy = """

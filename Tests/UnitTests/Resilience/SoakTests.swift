@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 /// What a program that runs for weeks must not do: grow.
+@Suite(.fewAtATime)
 struct SoakTests {
   private static let counter = """
     import sys, threading
