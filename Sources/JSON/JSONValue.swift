@@ -150,6 +150,17 @@ public struct JSONValue: Sendable {
     }
   }
 
+  /// Whether it is null, `false`, zero, or an empty string, array or object: what APIs write where nothing is to be said.
+  public var saysNothing: Bool {
+    switch kind {
+    case .null, .false: true
+    case .true: false
+    case .string: string?.isEmpty ?? false
+    case .integer, .decimal: double == 0
+    case .array, .object: count == 0
+    }
+  }
+
   /// The double nearest to a number; nil for other kinds and beyond a double's range.
   public var double: Double? {
     tape { tape in

@@ -22,11 +22,10 @@ struct GoneRows {
     let search = Search(schema: schema, seen: seen, scope: scope)
     (count, rowsInScope) = try search.count(in: connection)
     guard count > 0 else { return }
-    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     try search.withFunctions(in: connection) { connection in
       try connection.execute("DROP TABLE IF EXISTS temp.\(noted)")
       try connection.execute(
-        "CREATE TEMP TABLE \(noted) AS SELECT \(keys) FROM main.\(quoted(schema.name)) WHERE \(search.inScope) AND \(search.isUnseen)"
+        "CREATE TEMP TABLE \(noted) AS SELECT \(schema.keyList) FROM main.\(quoted(schema.name)) WHERE \(search.inScope) AND \(search.isUnseen)"
       )
     }
   }
@@ -37,12 +36,11 @@ struct GoneRows {
     let noted = "syncd_stated"
     self.noted = noted
     let search = Search(schema: schema, seen: keys, scope: nil)
-    let columns = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     let unmarked = mark.map { " AND \(quoted($0)) IS NULL" } ?? ""
     try search.withFunctions(in: connection) { connection in
       try connection.execute("DROP TABLE IF EXISTS temp.\(noted)")
       try connection.execute(
-        "CREATE TEMP TABLE \(noted) AS SELECT \(columns) FROM main.\(quoted(schema.name)) WHERE NOT (\(search.isUnseen))\(unmarked)"
+        "CREATE TEMP TABLE \(noted) AS SELECT \(schema.keyList) FROM main.\(quoted(schema.name)) WHERE NOT (\(search.isUnseen))\(unmarked)"
       )
     }
     count = Int(try connection.integer("SELECT count(*) FROM temp.\(noted)") ?? 0)
@@ -66,7 +64,7 @@ struct GoneRows {
   /// Counts one more run in which the rows are missing, and leaves to be deleted those that were in enough of them. A row
   /// that was seen, or is no more, begins anew.
   mutating func keepThoseMissing(inRuns runs: Int, of entity: String, in connection: Connection) throws {
-    let key = "json_array(\(schema.keys.map { quoted($0.name) }.joined(separator: ", ")))"
+    let key = "json_array(\(schema.keyList))"
     if count == 0 {
       try connection.run("DELETE FROM syncd_absent WHERE entity = ?1", [.text(entity)])
       return
@@ -91,10 +89,9 @@ struct GoneRows {
       return
     }
     let search = Search(schema: schema, seen: seen, scope: nil)
-    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     try search.withFunctions(in: connection) { connection in
       try connection.run(
-        "DELETE FROM syncd_absent WHERE entity = ?1 AND key IN (SELECT json_array(\(keys)) FROM main.\(quoted(schema.name)) WHERE NOT (\(search.isUnseen)))",
+        "DELETE FROM syncd_absent WHERE entity = ?1 AND key IN (SELECT json_array(\(schema.keyList)) FROM main.\(quoted(schema.name)) WHERE NOT (\(search.isUnseen)))",
         [.text(entity)])
     }
   }
@@ -104,10 +101,9 @@ struct GoneRows {
     of schema: TableSchema, seen: KeyIndex, scope: DeletionScope?, in connection: Connection
   ) throws -> [[StoredValue]] {
     let search = Search(schema: schema, seen: seen, scope: scope)
-    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     return try search.withFunctions(in: connection) { connection in
       let statement = try connection.prepare(
-        "SELECT \(keys) FROM main.\(quoted(schema.name)) WHERE \(search.inScope) AND \(search.isUnseen) ORDER BY \(keys)"
+        "SELECT \(schema.keyList) FROM main.\(quoted(schema.name)) WHERE \(search.inScope) AND \(search.isUnseen) ORDER BY \(schema.keyList)"
       )
       var found: [[StoredValue]] = []
       while try connection.step(statement) {
@@ -121,9 +117,8 @@ struct GoneRows {
   /// Notes the time in a column of the rows, and returns their number.
   func mark(_ column: String, at time: Int64, in connection: Connection) throws -> Int {
     guard count > 0 else { return 0 }
-    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     try connection.run(
-      "UPDATE main.\(quoted(schema.name)) SET \(quoted(column)) = ?1 WHERE (\(keys)) IN (SELECT \(keys) FROM temp.\(noted))",
+      "UPDATE main.\(quoted(schema.name)) SET \(quoted(column)) = ?1 WHERE (\(schema.keyList)) IN (SELECT \(schema.keyList) FROM temp.\(noted))",
       [.text(Timestamp.text(time))])
     return connection.changes
   }
@@ -136,8 +131,7 @@ struct GoneRows {
     var search = Search(schema: schema, seen: seen, scope: nil)
     search.stated = stated
     try search.withFunctions(in: connection) { connection in
-      let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
-      let others = stated == nil ? "" : " AND syncd_stated(\(keys)) IS NULL"
+      let others = stated == nil ? "" : " AND syncd_stated(\(schema.keyList)) IS NULL"
       try connection.execute(
         "UPDATE main.\(quoted(schema.name)) SET \(quoted(column)) = NULL WHERE \(quoted(column)) IS NOT NULL AND NOT (\(search.isUnseen))\(others)"
       )
@@ -147,9 +141,8 @@ struct GoneRows {
   /// Deletes the rows and returns their number.
   func delete(in connection: Connection) throws -> Int {
     guard count > 0 else { return 0 }
-    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     try connection.execute(
-      "DELETE FROM main.\(quoted(schema.name)) WHERE (\(keys)) IN (SELECT \(keys) FROM temp.\(noted))")
+      "DELETE FROM main.\(quoted(schema.name)) WHERE (\(schema.keyList)) IN (SELECT \(schema.keyList) FROM temp.\(noted))")
     return connection.changes
   }
 
@@ -278,7 +271,7 @@ private struct Search {
   }
 
   private var position: String {
-    "syncd_seen(\(schema.keys.map { quoted($0.name) }.joined(separator: ", ")))"
+    "syncd_seen(\(schema.keyList))"
   }
 
   var isUnseen: String { "\(position) IS NULL" }

@@ -17,7 +17,7 @@ enum RowReader {
         " WHERE "
         + schema.keys.enumerated().map { "\(quoted($1.name)) = ?\($0 + 1)" }.joined(separator: " AND ")
     }
-    sql += " ORDER BY " + schema.keys.map { quoted($0.name) }.joined(separator: ", ")
+    sql += " ORDER BY " + schema.keyList
     let statement = try connection.prepare(sql)
     if let key { try statement.bind(zip(key, schema.keys).map { stored($0, $1.type) }) }
     while try connection.step(statement) {

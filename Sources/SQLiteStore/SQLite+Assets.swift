@@ -22,9 +22,8 @@ extension SQLite {
         "UPDATE \(table) SET \(bytes) = NULL, \(source) = NULL, \(validator) = NULL WHERE (\(address) IS NULL OR \(address) = '') AND \(source) IS NOT NULL"
       )
       let condition = asset.isRevalidated ? "" : " AND \(source) IS NOT \(address)"
-      let names = keys.map { quoted($0.name) }.joined(separator: ", ")
       let statement = try connection.prepare(
-        "SELECT \(address), iif(\(source) IS \(address) AND \(bytes) IS NOT NULL, \(validator), NULL), \(names) FROM \(table) WHERE \(address) IS NOT NULL AND \(address) <> ''\(condition)"
+        "SELECT \(address), iif(\(source) IS \(address) AND \(bytes) IS NOT NULL, \(validator), NULL), \(schema.keyList) FROM \(table) WHERE \(address) IS NOT NULL AND \(address) <> ''\(condition)"
       )
       var pending: [PendingAsset] = []
       while try connection.step(statement) {

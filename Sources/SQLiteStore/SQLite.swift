@@ -249,6 +249,11 @@ public final class SQLite: Store {
 /// An identifier in a statement (sqlite.org/lang_keywords.html).
 func quoted(_ name: String) -> String { delimited(name, by: "\"") }
 
+extension TableSchema {
+  /// The columns of the key, as SQL lists them.
+  var keyList: String { keys.map { quoted($0.name) }.joined(separator: ", ") }
+}
+
 /// A text between delimiters, those inside it doubled. Scalars, not characters: a combining mark must not hide one.
 func delimited(_ text: String, by delimiter: Unicode.Scalar) -> String {
   var out = String.UnicodeScalarView([delimiter])

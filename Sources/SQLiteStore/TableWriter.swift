@@ -75,21 +75,20 @@ struct TableWriter {
     guard let orphans = try orphans() else { return }
     try connection.execute("DROP TABLE IF EXISTS \(strays)")
     try connection.execute(
-      "CREATE TEMP TABLE \(quoted(straysName)) AS SELECT \(keys) FROM \(own) WHERE \(orphans)")
+      "CREATE TEMP TABLE \(quoted(straysName)) AS SELECT \(schema.keyList) FROM \(own) WHERE \(orphans)")
   }
 
   /// Deletes the rows whose owner is gone, where the database does not do it by a cascade.
   func deleteOrphans() throws {
     guard let orphans = try orphans() else { return }
     try connection.execute(
-      "DELETE FROM \(own) WHERE \(orphans) AND (\(keys)) NOT IN (SELECT \(keys) FROM \(strays))")
+      "DELETE FROM \(own) WHERE \(orphans) AND (\(schema.keyList)) NOT IN (SELECT \(schema.keyList) FROM \(strays))")
     try connection.execute("DROP TABLE \(strays)")
   }
 
   private var straysName: String { "syncd_strays_\(schema.name)" }
   private var strays: String { "temp.\(quoted(straysName))" }
   private var own: String { "main.\(quoted(schema.name))" }
-  private var keys: String { schema.keys.map { quoted($0.name) }.joined(separator: ", ") }
 
   /// What is true of a row without an owner; nil where the database deletes such rows itself.
   private func orphans() throws -> String? {

@@ -31,7 +31,6 @@ struct UpsertStatements {
     let columns = schema.synced
     let count = columns.count
     let names = columns.map { quoted($0.name) }
-    let keys = schema.keys.map { quoted($0.name) }.joined(separator: ", ")
     let remote = columns.indices.filter { columns[$0].role != .key }
     let compared = remote.filter { columns[$0].marksChange }
     asText = columns.map { difference.asText.contains($0.name) }
@@ -53,7 +52,7 @@ struct UpsertStatements {
     }.joined()
     // ABORT, whatever conflict clauses the table itself declares: a row of another key is never replaced.
     let insert = "INSERT OR ABORT INTO \(table) AS \"target\" (\(names.joined(separator: ", "))\(localNames))"
-    let conflict = "ON CONFLICT (\(keys)) DO"
+    let conflict = "ON CONFLICT (\(schema.keyList)) DO"
 
     func statement(values: [String], new: (Int) -> String) -> String {
       let head = "\(insert) VALUES (\(values.joined(separator: ", "))\(localValues)) \(conflict)"

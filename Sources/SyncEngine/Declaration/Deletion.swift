@@ -126,14 +126,11 @@ struct Tombstone: Sendable {
   /// Where empty, anything that says yes.
   let values: [String]
 
-  func isOne(_ record: JSONValue) -> Bool {
-    guard let found = (try? path.value(in: record)) ?? nil else { return false }
+  /// - Throws: where it cannot be told whether the row is alive.
+  func isOne(_ record: JSONValue) throws(JSONPath.Obstacle) -> Bool {
+    // What is no object is bad by the mapping, with its own message.
+    guard record.kind == .object, let found = try path.value(in: record) else { return false }
     if !values.isEmpty { return found.scalarText.map(values.contains) ?? false }
-    switch found.kind {
-    case .null, .false: return false
-    case .string: return found.string?.isEmpty == false
-    case .integer, .decimal: return found.int64 != 0
-    case .true, .array, .object: return true
-    }
+    return !found.saysNothing
   }
 }

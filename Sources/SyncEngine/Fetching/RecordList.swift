@@ -46,7 +46,7 @@ struct RecordList {
   /// A path of an error that leads nowhere in this answer leads to no error.
   private static func check(_ path: JSONPath, in root: JSONValue) throws(Unusable) {
     do {
-      guard let found = try path.value(in: root), !isEmpty(found) else { return }
+      guard let found = try path.value(in: root), !found.saysNothing else { return }
       throw Unusable("the answer reports an error, \(path): \(found.string ?? found.text)", nil)
     } catch let obstacle as JSONPath.Obstacle {
       guard case .ambiguous = obstacle else { return }
@@ -68,21 +68,11 @@ struct RecordList {
     for step in steps {
       guard value.kind == .object else { return nil }
       for name in ["error", "errors"] where step != .key(name) {
-        if let member = value[name], !isEmpty(member) { return "\(name): \(member.text)" }
+        if let member = value[name], !member.saysNothing { return "\(name): \(member.text)" }
       }
       guard case .key(let key)? = step, let next = value[key] else { return nil }
       value = next
     }
     return nil
-  }
-
-  private static func isEmpty(_ value: JSONValue) -> Bool {
-    switch value.kind {
-    case .null, .false: true
-    case .string: value.string?.isEmpty ?? false
-    case .array, .object: value.count == 0
-    case .integer, .decimal: value.int64 == 0
-    case .true: false
-    }
   }
 }

@@ -21,7 +21,7 @@ extension RecordDecoder {
     let value = JSONValue(document: document, index: record)
     do {
       if let filter = source.filter, try !filter.passes(value) { return }
-      if source.tombstone?.isOne(value) == true {
+      if try source.tombstone?.isOne(value) == true {
         var context = context
         context.isTombstone = true
         return decodeRecord(tape, record, context, into: &batch, onBad: onBad)

@@ -193,6 +193,17 @@ struct DeletionTests {
         "task: the run would delete 2 of 3 rows (67% of the rows, and the guard allows 50%); nothing was written"
     )
     #expect(try await run(#"{"id": "x", "deleted": true}"#, stated).contains("1 bad record"))
+    // Where it cannot be told, the record is bad; what says nothing says that the row is alive.
+    let twice = try await run(#"{"id": 3, "deleted": true, "deleted": false}"#, stated)
+    #expect(twice.contains("1 bad record") && twice.contains("stands twice"), "\(twice)")
+    let nested = Deletion<Task10>.never.tombstone(at: "meta.deleted")
+    let obstacle = try await run(#"{"id": 3, "meta": "x"}"#, nested)
+    #expect(obstacle.contains("1 bad record") && obstacle.contains(#""meta" is a string"#), "\(obstacle)")
+    #expect(
+      try await run(
+        #"{"id": 3, "deleted": []}, {"id": 5, "deleted": {}}, {"id": 6, "deleted": 0.0}, {"id": 7}"#, stated
+      ).hasSuffix("0 deleted, proven"))
+    #expect(try await run(#"{"id": 7, "deleted": {"by": 1}}"#, stated).hasSuffix("1 deleted, proven"))
     let states = Deletion<Task10>.missing.tombstone(at: "state", is: "void")
     #expect(
       try await run(#"{"id": 3, "state": "void"}, {"id": 5, "state": "open"}, {"id": 6, "state": 1}"#, states)

@@ -74,7 +74,6 @@ struct Counted: Pager {
   let asksForEnd: Bool
 
   private var recordsSeen = 0
-  private var newKeysSeen = 0
   private var pagesSeen = 0
   private var firstTotal: Int?
   private var firstPages: Int?
@@ -140,7 +139,6 @@ struct Counted: Pager {
     }
 
     recordsSeen += page.recordCount
-    newKeysSeen += page.newKeyCount
     pagesSeen += 1
     steady.add(page.recordCount)
 
