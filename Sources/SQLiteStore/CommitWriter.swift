@@ -13,6 +13,7 @@ struct CommitWriter {
     try connection.transaction(isUndone: commit.isRehearsal) { connection in
       try Journal.create(in: connection)
       RunStep.next()
+      try demandKeptTables(in: connection)
       for schema in commit.referenced { try TableWriter(schema, in: connection).createIfAbsent() }
       let main = try TableWriter(commit.rows.schema, in: connection)
       try main.createIfAbsent()
@@ -34,7 +35,8 @@ struct CommitWriter {
       // The rows to delete are those that stood there before the run, whatever triggers insert in it.
       var gone: GoneRows?
       if let deletion = commit.deletion {
-        var found = try GoneRows(of: main.schema, seen: deletion.seen, scope: deletion.scope, in: connection)
+        var found = try GoneRows(
+          of: main.schema, seen: deletion.seen, kept: commit.seen, scope: deletion.scope, in: connection)
         if deletion.runs > 1 {
           try found.keepThoseMissing(inRuns: deletion.runs, of: run.entity, in: connection)
         }
@@ -47,7 +49,8 @@ struct CommitWriter {
         run.rowsInScope = found.rowsInScope
         gone = found.count > 0 ? found : nil
       } else {
-        try GoneRows.forgetAbsence(of: run.entity, seen: commit.seen, in: main.schema, connection)
+        if commit.seen.keptRows > 0 { try GoneRows.demand(commit.seen, in: main.schema, connection) }
+        try GoneRows.forgetAbsence(of: run.entity, seen: commit.seen.index, in: main.schema, connection)
       }
       // Deletions first, so that what was unique about a row that is gone is free; but where a deletion could reach
       // back into the table by a cascade, a row that has moved away from a gone one must have moved before.
@@ -75,7 +78,7 @@ struct CommitWriter {
       stated?.discard(in: connection)
       if let mark = commit.mark {
         try GoneRows.unmark(
-          mark, seen: commit.seen, besides: commit.tombstones?.keys, in: main.schema, connection)
+          mark, seen: commit.seen.index, besides: commit.tombstones?.keys, in: main.schema, connection)
       }
 
       var changed = counts.inserted + counts.updated + run.deleted > 0 ? [main.schema.name] : []
@@ -100,6 +103,19 @@ struct CommitWriter {
         of: [commit.rows.schema] + commit.nested.map(\.rows.schema), andToThem: true, in: connection
       ).conflict
     }
+  }
+
+  /// Makes sure that rows which did not come again, since their page was the same, are there with all their columns.
+  private func demandKeptTables(in connection: Connection) throws {
+    var schemas = commit.keptNested.map(\.schema)
+    if commit.seen.keptRows > 0 { schemas.append(commit.rows.schema) }
+    for schema in schemas {
+      // A column that is going to be added has a value in none of the rows.
+      let difference = try TableDifference(of: schema, in: connection)
+      guard difference.exists, difference.missing.allSatisfy({ $0.role == .local || $0.role == .asset })
+      else { throw KeptRowsMissing() }
+    }
+    for (schema, keys) in commit.keptNested { try GoneRows.demand(keys, in: schema, connection) }
   }
 
   /// What holds for a deletion, whatever it is for.

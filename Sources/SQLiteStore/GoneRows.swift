@@ -15,12 +15,20 @@ struct GoneRows {
   private let noted: String
 
   /// Notes the rows in a temporary table.
-  init(of schema: TableSchema, seen: KeyIndex, scope: DeletionScope?, in connection: Connection) throws {
+  ///
+  /// - Parameter kept: keys that all have to have a row.
+  /// - Throws: ``KeptRowsMissing`` where one has none.
+  init(
+    of schema: TableSchema, seen: KeyIndex, kept: SeenKeys? = nil, scope: DeletionScope?,
+    in connection: Connection
+  ) throws {
     (self.schema, self.seen, self.scope) = (schema, seen, scope)
     let noted = "syncd_gone"
     self.noted = noted
     let search = Search(schema: schema, seen: seen, scope: scope)
-    (count, rowsInScope) = try search.count(in: connection)
+    let found = try search.scan(keeping: kept, in: connection)
+    if let kept, found.kept < kept.keptRows { throw try search.missing(of: kept, in: connection) }
+    (count, rowsInScope) = (found.unseen, found.rows)
     guard count > 0 else { return }
     try search.withFunctions(in: connection) { connection in
       try connection.execute("DROP TABLE IF EXISTS temp.\(noted)")
@@ -51,14 +59,22 @@ struct GoneRows {
   static func count(
     of schema: TableSchema, seen: KeyIndex, scope: DeletionScope?, in connection: Connection
   ) throws -> (unseen: Int, rows: Int) {
-    try Search(schema: schema, seen: seen, scope: scope).count(in: connection)
+    let found = try Search(schema: schema, seen: seen, scope: scope).scan(in: connection)
+    return (found.unseen, found.rows)
   }
 
-  /// For each position in an index, how many of the keys with it have a row. Reads only.
-  static func presence(
-    of keys: KeyIndex, groups: Int, in schema: TableSchema, _ connection: Connection
-  ) throws -> [Int] {
-    try Search(schema: schema, seen: keys, scope: nil).countByPosition(groups, in: connection)
+  /// Makes sure that all keys of a page that was not sent again have a row.
+  ///
+  /// - Throws: ``KeptRowsMissing``
+  static func demand(_ kept: SeenKeys, in schema: TableSchema, _ connection: Connection) throws {
+    let search = Search(schema: schema, seen: kept.index, scope: nil)
+    let found = try search.scan(keeping: kept, in: connection)
+    if found.kept < kept.keptRows { throw try search.missing(of: kept, in: connection) }
+  }
+
+  static func demand(_ keys: KeyIndex, in schema: TableSchema, _ connection: Connection) throws {
+    let found = try Search(schema: schema, seen: keys, scope: nil).scan(in: connection)
+    if found.rows - found.unseen < keys.count { throw KeptRowsMissing() }
   }
 
   /// Counts one more run in which the rows are missing, and leaves to be deleted those that were in enough of them. A row
@@ -142,7 +158,8 @@ struct GoneRows {
   func delete(in connection: Connection) throws -> Int {
     guard count > 0 else { return 0 }
     try connection.execute(
-      "DELETE FROM main.\(quoted(schema.name)) WHERE (\(schema.keyList)) IN (SELECT \(schema.keyList) FROM temp.\(noted))")
+      "DELETE FROM main.\(quoted(schema.name)) WHERE (\(schema.keyList)) IN (SELECT \(schema.keyList) FROM temp.\(noted))"
+    )
     return connection.changes
   }
 
@@ -162,54 +179,17 @@ private struct Search {
 
   /// What the SQL functions look into.
   private final class Lookup {
-    let keys: KeyIndex
-    let types: [ColumnType]
-    var bytes = KeyBytes()
+    private var keys: KeyIndex
+    private var reader: KeyReader
     /// Where the next key may be.
     private var hint = 0
 
-    init(_ keys: KeyIndex, _ types: [ColumnType]) { (self.keys, self.types) = (keys, types) }
+    init(_ keys: KeyIndex, _ types: [ColumnType]) { (self.keys, reader) = (keys, KeyReader(types)) }
 
     /// The position of a key in the index; nil for one that is not there.
     func position(_ count: Int32, _ values: UnsafeMutablePointer<OpaquePointer?>) -> Int? {
-      bytes.removeAll()
-      for index in 0..<Int(count) { append(values[index], types[index]) }
-      return bytes.withBytes { keys.ordinal(of: $0, hint: &hint) }
-    }
-
-    private func append(_ value: OpaquePointer?, _ type: ColumnType) {
-      switch sqlite3_value_type(value) {
-      case SQLITE_INTEGER: bytes.append(sqlite3_value_int64(value))
-      case SQLITE_FLOAT:
-        // A whole number in a column without a strict type is the integer that it equals.
-        let real = sqlite3_value_double(value)
-        if type != .real, let integer = Int64(exactly: real) {
-          bytes.append(integer)
-        } else {
-          bytes.append(real)
-        }
-      case SQLITE_TEXT:
-        let text = UnsafeBufferPointer(
-          start: sqlite3_value_text(value), count: Int(sqlite3_value_bytes(value)))
-        switch type {
-        case .timestamp:
-          if let instant = Timestamp.parse(text) { bytes.append(instant) } else { bytes.append(text) }
-        case .integer, .boolean, .duration:
-          // Only the text that the store itself writes for the integer is that integer: '01' is another row.
-          let written = String(decoding: text, as: UTF8.self)
-          if let integer = Int64(written), String(integer) == written {
-            bytes.append(integer)
-          } else {
-            bytes.append(text)
-          }
-        default: bytes.append(text)
-        }
-      case SQLITE_BLOB:
-        bytes.append(
-          UnsafeBufferPointer(
-            start: sqlite3_value_blob(value)?.assumingMemoryBound(to: UInt8.self),
-            count: Int(sqlite3_value_bytes(value))))
-      default: bytes.appendNull()
+      reader.withKey(Int(count), of: { ArgumentCell(value: values[$0]) }) {
+        keys.ordinal(of: $0, hint: &hint)
       }
     }
   }
@@ -276,24 +256,47 @@ private struct Search {
 
   var isUnseen: String { "\(position) IS NULL" }
 
-  func countByPosition(_ groups: Int, in connection: Connection) throws -> [Int] {
-    try withFunctions(in: connection) { connection in
-      let statement = try connection.prepare("SELECT \(position) FROM main.\(quoted(schema.name))")
-      var counts = [Int](repeating: 0, count: groups)
-      while try connection.step(statement) {
-        let position = statement.isNull(0) ? -1 : Int(statement.integer(0))
-        if counts.indices.contains(position) { counts[position] += 1 }
-      }
-      return counts
-    }
+  /// Finds out on which pages the keys stand that have no row.
+  func missing(of kept: SeenKeys, in connection: Connection) throws -> KeptRowsMissing {
+    var present: Set<Int> = []
+    _ = try scan(keeping: kept, in: connection) { present.insert($0) }
+    return KeptRowsMissing(pages: kept.keptPages(lackingAllBut: present))
   }
 
-  func count(in connection: Connection) throws -> (unseen: Int, rows: Int) {
+  /// Looks at each row of the table.
+  ///
+  /// - Returns: the rows in the scope, those of them whose keys were not seen, and all rows, in the scope or not, whose
+  ///   keys came with no record.
+  func scan(
+    keeping kept: SeenKeys? = nil, in connection: Connection, onKept: ((Int) -> Void)? = nil
+  ) throws -> (unseen: Int, rows: Int, kept: Int) {
     try withFunctions(in: connection) { connection in
+      let keys = schema.keys
+      let inScope = scope == nil ? "" : ", \(inScope)"
       let statement = try connection.prepare(
-        "SELECT coalesce(sum(\(isUnseen)), 0), count(*) FROM main.\(quoted(schema.name)) WHERE \(inScope)")
-      _ = try connection.step(statement)
-      return (Int(statement.integer(0)), Int(statement.integer(1)))
+        "SELECT \(schema.keyList)\(inScope) FROM main.\(quoted(schema.name))")
+      let kept = kept.flatMap { $0.keptRows > 0 ? $0 : nil }
+      var seen = seen
+      // Positions that follow each other are often all kept.
+      var known = 0..<0
+      var reader = KeyReader(keys.map(\.type))
+      var (unseen, rows, keptRows, hint) = (0, 0, 0, 0)
+      while try connection.step(statement) {
+        let isJudged = scope == nil || statement.integer(Int32(keys.count)) != 0
+        guard isJudged || kept != nil else { continue }
+        let position = seen.position(of: keys, in: statement, &reader, hint: &hint)
+        if isJudged {
+          rows += 1
+          if position == nil { unseen += 1 }
+        }
+        guard let kept, let position else { continue }
+        if !known.contains(position) { known = kept.keptRange(around: position) ?? 0..<0 }
+        if known.contains(position) {
+          keptRows += 1
+          onKept?(position)
+        }
+      }
+      return (unseen, rows, keptRows)
     }
   }
 }

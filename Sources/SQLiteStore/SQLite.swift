@@ -165,18 +165,6 @@ public final class SQLite: Store {
     try await perform { connection, _ in try Journal.pages(of: entity, in: connection) }
   }
 
-  public func presence(of keys: KeyIndex, groups: Int, in schema: TableSchema) async throws -> [Int] {
-    try await perform { connection, _ in
-      // A column that is going to be added has a value in none of the rows.
-      let difference = try TableDifference(of: schema, in: connection)
-      guard difference.exists, difference.missing.allSatisfy({ $0.role == .local || $0.role == .asset })
-      else {
-        return Array(repeating: 0, count: groups)
-      }
-      return try GoneRows.presence(of: keys, groups: groups, in: schema, connection)
-    }
-  }
-
   public func record(_ run: RunRecord, isPatient: Bool) async throws {
     try await perform { connection, _ in
       let limit = connection.busyLimit

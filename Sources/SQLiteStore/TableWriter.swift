@@ -82,7 +82,8 @@ struct TableWriter {
   func deleteOrphans() throws {
     guard let orphans = try orphans() else { return }
     try connection.execute(
-      "DELETE FROM \(own) WHERE \(orphans) AND (\(schema.keyList)) NOT IN (SELECT \(schema.keyList) FROM \(strays))")
+      "DELETE FROM \(own) WHERE \(orphans) AND (\(schema.keyList)) NOT IN (SELECT \(schema.keyList) FROM \(strays))"
+    )
     try connection.execute("DROP TABLE \(strays)")
   }
 

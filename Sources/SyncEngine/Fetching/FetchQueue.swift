@@ -17,6 +17,29 @@ struct RequestIdentity: Hashable {
   }
 }
 
+/// A request for a page, with what is known of its answer.
+struct PageQuery: Sendable {
+  /// As the paging makes it.
+  let request: HTTPRequest
+  let identity: RequestIdentity
+  /// Names the page in what is kept from run to run; empty where nothing is.
+  let name: String
+  /// What its answer was in the last proven run.
+  let known: KeptPage?
+
+  init(_ request: HTTPRequest, _ identity: RequestIdentity, name: String = "", known: KeptPage? = nil) {
+    (self.request, self.identity, self.name, self.known) = (request, identity, name, known)
+  }
+
+  /// The request with a condition, where it is known what its answer was.
+  var sent: HTTPRequest {
+    guard let known else { return request }
+    var request = request
+    HTTPValidator(known.validator).condition(&request)
+    return request
+  }
+}
+
 /// The requests of a walk that are under way, in the order in which their answers will be wanted.
 struct FetchQueue {
   private let client: HTTPClient
@@ -31,26 +54,25 @@ struct FetchQueue {
   }
 
   /// The answer to a request: under way already if it was foreseen, else what was foreseen is given up.
-  mutating func take(_ request: HTTPRequest) -> Task<HTTPResponse, any Error> {
+  mutating func take(_ query: PageQuery) -> Task<HTTPResponse, any Error> {
     let task: Task<HTTPResponse, any Error>
-    if let first = ahead.first, first.request == RequestIdentity(request) {
+    if let first = ahead.first, first.request == query.identity {
       task = first.task
       ahead.removeFirst()
     } else {
       fetchAhead([])
-      task = start(request)
+      task = start(query)
     }
     current = task
     return task
   }
 
   /// Has the requests under way that will be taken next, and no others.
-  mutating func fetchAhead(_ requests: [HTTPRequest]) {
-    let wanted = requests.map { (request: RequestIdentity($0), new: $0) }
-    let kept = zip(ahead, wanted).prefix { $0.request == $1.request }.count
+  mutating func fetchAhead(_ queries: [PageQuery]) {
+    let kept = zip(ahead, queries).prefix { $0.request == $1.identity }.count
     for (_, task) in ahead[kept...] { task.cancel() }
     ahead.removeSubrange(kept...)
-    for (identity, request) in wanted[kept...] { ahead.append((identity, start(request))) }
+    for query in queries[kept...] { ahead.append((query.identity, start(query))) }
   }
 
   mutating func cancel() {
@@ -58,7 +80,8 @@ struct FetchQueue {
     fetchAhead([])
   }
 
-  private func start(_ request: HTTPRequest) -> Task<HTTPResponse, any Error> {
+  private func start(_ query: PageQuery) -> Task<HTTPResponse, any Error> {
+    let request = query.sent
     let (client, authorizer, origin) = (client, authorizer, origin)
     return Task {
       try await client.send(request, home: origin, authorize: authorizer.authorize, renew: authorizer.renew)

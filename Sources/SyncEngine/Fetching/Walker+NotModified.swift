@@ -1,13 +1,16 @@
 import HTTP
 import JSON
 
-extension KeptPages {
-  subscript(request: HTTPRequest, parent: [StoredValue]) -> KeptPage? {
-    pages.isEmpty ? nil : pages[name(request, parent)]
-  }
-}
-
 extension KeptPage {
+  /// The answer as a pager sees it, its records taken for new; nil where it cannot be read.
+  func page(numbered number: Int, reads: PageReads) -> Page? {
+    guard let outline = PageOutline(parsing: answer, reads: reads) else { return nil }
+    return Page(
+      number: number, status: outline.status, headers: outline.headers, root: outline.root,
+      firstRecord: outline.first, lastRecord: outline.last, recordCount: outline.elements,
+      newKeyCount: outline.elements)
+  }
+
   /// What the answer to a request was, where status 304 says that it is the same.
   func outline(
     _ request: HTTPRequest, unchangedBy response: HTTPResponse, reads: PageReads
@@ -39,12 +42,11 @@ extension Walker {
     }
   }
 
-  /// The request, with a condition where it is known what its answer was.
-  func conditional(_ request: HTTPRequest, _ parent: [StoredValue]) -> HTTPRequest {
-    guard let known = kept?[request, parent] else { return request }
-    var request = request
-    HTTPValidator(known.validator).condition(&request)
-    return request
+  func query(_ request: HTTPRequest, _ parent: [StoredValue]) -> PageQuery {
+    guard let kept else { return PageQuery(request, RequestIdentity(request)) }
+    let identity = RequestIdentity(request)
+    let name = kept.name(identity, parent)
+    return PageQuery(request, identity, name: name, known: kept.pages[name])
   }
 
   /// Notes the keys of a page that is as it was; returns how many of them are new.
@@ -58,11 +60,22 @@ extension Walker {
     var (newKeys, keptRows, keys) = (0, 0, 0)
     var isAtBoundary = repeatsBoundary
     var isUsable = true
+    // What a proven run has kept differs from page to page, but for records at the boundary of two.
+    let areNew = gathering.walkNumber == 1 && !repeatsBoundary && gathering.seen.index.isUnsearched
     let isRead = PageKeys.forEach(in: known.keys) { table, key in
-      guard table == 0 else { return }
+      guard table == 0 else { return gathering.seen.keepNested(key, table: table - 1) }
       keys += 1
+      let position = gathering.seen.nextOrdinal
+      gathering.seen.nextOrdinal += 1
+      if areNew {
+        newKeys += 1
+        keptRows += 1
+        gathering.seen.index.append(
+          new: key, ordinal: position, walk: gathering.walkNumber, part: gathering.part)
+        return
+      }
       switch gathering.seen.index.insert(
-        key, ordinal: gathering.seen.nextOrdinal, walk: gathering.walkNumber, part: gathering.part)
+        key, ordinal: position, walk: gathering.walkNumber, part: gathering.part)
       {
       case .new:
         newKeys += 1
@@ -75,10 +88,9 @@ extension Walker {
         if !isAtBoundary || !gathering.seen.isKept(earlier) { isUsable = false }
       case .duplicateOfOtherPart: isUsable = false
       }
-      gathering.seen.nextOrdinal += 1
     }
     guard isRead && isUsable else { throw KeptPagesUnusable() }
-    gathering.seen.keep(first..<gathering.seen.nextOrdinal, rows: keptRows)
+    gathering.seen.keep(first..<gathering.seen.nextOrdinal, rows: keptRows, page: known.page)
     gathering.walk.records += outline.records
     gathering.walk.notModified += 1
     gathering.walk.states[known.page] = .unchanged
@@ -89,10 +101,9 @@ extension Walker {
   /// What the next run may know of a page that came in full; nil where the server gave nothing to ask by, or where there
   /// is a secret in it.
   func keep(
-    _ page: Page, _ rows: PageRows?, records: Int, of request: HTTPRequest, _ response: HTTPResponse,
-    as name: String
+    _ page: Page, _ rows: PageRows?, records: Int, of query: PageQuery, _ response: HTTPResponse
   ) -> KeptPage? {
-    guard response.url == request.url, let validator = HTTPValidator(of: response.headers),
+    guard response.url == query.request.url, let validator = HTTPValidator(of: response.headers),
       let reads = plan.source.paging.reads
     else { return nil }
     let outline = PageOutline.text(of: page, records: records, reads: reads)
@@ -116,6 +127,6 @@ extension Walker {
         append(rows.nested[table].batch, nested.plan.keyColumns, table: table + 1)
       }
     }
-    return KeptPage(page: name, validator: validator.text, answer: text, keys: keys.bytes)
+    return KeptPage(page: query.name, validator: validator.text, answer: text, keys: keys.bytes)
   }
 }

@@ -55,6 +55,8 @@ struct Walker: Sendable {
       plan.source.format, rows: plan.source.rows, keyMembers: plan.decoding.keyMembers, redactor: redactor)
     var gathering = Gathering(
       ledger: WalkLedger(mayShift: mayShift), seen: seen, walkNumber: number)
+    // Each key has a number of its table and one of its length in front.
+    if let kept { gathering.seen.index.reserve(bytes: kept.keyBytes, shortest: 11) }
     let parents = parents.map { row in
       zip(row, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
     }
@@ -62,12 +64,10 @@ struct Walker: Sendable {
     var firstPages = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
     defer { firstPages.cancel() }
     for (position, parent) in parents.enumerated() {
-      let first = firstPages.take(conditional(try firstRequest(parent), parent))
+      let first = firstPages.take(query(try firstRequest(parent), parent))
       let ahead = extent == .all ? plan.source.api.concurrency - 1 : 0
       firstPages.fetchAhead(
-        try parents.dropFirst(position + 1).prefix(max(0, ahead)).map {
-          conditional(try firstRequest($0), $0)
-        })
+        try parents.dropFirst(position + 1).prefix(max(0, ahead)).map { query(try firstRequest($0), $0) })
       try await walkPages(of: parent, first, decoder, reader, &gathering, extent)
       if case .records(let limit) = extent, gathering.walk.records >= limit { break }
     }
@@ -119,15 +119,17 @@ struct Walker: Sendable {
     var request = try self.request(
       begin(pager), parent: parent, home: home, current: current, page: gathering.walk.pages + 1)
     asked[RequestIdentity(request)] = 1
+    var query = query(request, parent)
     let errors = plan.source.api.errors + plan.source.errors
     var queue = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
     defer { queue.cancel() }
+    var foreseen = ForeseenPages()
     var pending = first
 
     while true {
       try Task.checkCancellation()
       let number = gathering.walk.pages + 1
-      let sent = request
+      let (sent, asking) = (request, query)
       partPages += 1
       let fetched = pending
       let response: HTTPResponse
@@ -146,7 +148,7 @@ struct Walker: Sendable {
       gathering.walk.bytes += response.bytesReceived
 
       var page = Page(number: partPages, status: response.status, headers: response.headers)
-      let known = response.status == 304 ? kept?[sent, parent] : nil
+      let known = response.status == 304 ? asking.known : nil
       let outline = try known.map {
         try $0.outline(sent, unchangedBy: response, reads: plan.source.paging.reads ?? PageReads())
       }
@@ -184,14 +186,24 @@ struct Walker: Sendable {
         guard case .next(let next) = decided else { return }
         request = try self.request(next, parent: parent, home: home, current: current, page: number)
         try check(request, current, page: number, partPages: partPages, mayRepeat: !isPage, &asked)
-        pending = queue.take(conditional(request, parent))
+        query = self.query(request, parent)
+        pending = queue.take(query)
         // Where it is known which pages follow, some are asked for at once.
-        let room = min(plan.source.api.concurrency, plan.source.maxPages - partPages) - 1
-        queue.fetchAhead(
-          try pager.upcoming(max(0, room)).map {
-            conditional(
-              try self.request($0, parent: parent, home: home, current: current, page: number), parent)
-          })
+        let room = max(0, min(plan.source.api.concurrency, plan.source.maxPages - partPages) - 1)
+        var ahead = try pager.upcoming(room).map {
+          self.query(
+            try self.request($0, parent: parent, home: home, current: current, page: number), parent)
+        }
+        if ahead.isEmpty {
+          ahead = foreseen.pages(
+            after: query, partPages + 1, pager, upTo: room, reads: plan.source.paging.reads
+          ) {
+            next, current in
+            self.query(
+              try self.request(next, parent: parent, home: home, current: current, page: number), parent)
+          }
+        }
+        queue.fetchAhead(ahead)
       }
 
       if isPage {
@@ -228,9 +240,9 @@ struct Walker: Sendable {
               records, page: number, parent: parent, repeatsBoundary: repeatsBoundary, decoder, &gathering)
           }
           if increment?.isKnown(rows) == true { decision = .end(.proven) }
-          if let name = kept?.name(sent, parent) {
-            gathering.walk.states[name] = .fresh(
-              keep(page, rows, records: gathering.walk.records - before, of: sent, response, as: name))
+          if kept != nil {
+            gathering.walk.states[asking.name] = .fresh(
+              keep(page, rows, records: gathering.walk.records - before, of: asking, response))
           }
         }
         if let limit = plan.source.maxRecords, gathering.walk.records > limit {

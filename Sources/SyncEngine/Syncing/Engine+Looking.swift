@@ -11,19 +11,11 @@ extension Engine {
     var run = RunRecord(
       run: Self.newRunID(), entity: plan.name, started: Timestamp.now, finished: 0, outcome: .failed)
     do {
-      var work = try await work(prepared, &run, isRehearsal: true, onProgress)
-      (work.commit.isRehearsal, work.commit.tellsChanges) = (true, true)
-      var withheld = work.withheld
-      let done: Committed
-      do { done = try await store.commit(work.commit) } catch let refusal as GuardRefusal {
-        withheld = redactor.redact("\(refusal)")
-        work.commit.deletion = nil
-        done = try await store.commit(work.commit)
-      }
+      let (work, done) = try await fetchAndCommit(
+        prepared, &run, isRehearsal: true, tellsChanges: true, onProgress)
       var planned = SyncPlan(record: done.run, changes: done.changes ?? [])
-      if let withheld, plan.deletion.isByAbsence, work.commit.isIncrement == false {
-        let scope = deletionScope(plan, try readParents(plan))
-        let keys = try await store.unseen(work.commit.seen, scope: scope, in: plan.schema)
+      if let withheld = work.withheld, plan.deletion.isByAbsence, work.commit.isIncrement == false {
+        let keys = try await store.unseen(work.commit.seen.index, scope: work.scope, in: plan.schema)
         if !keys.isEmpty {
           planned.withheld = (
             keys.map { key in zip(plan.schema.keys, key).map { .init(column: $0.name, old: $1, new: nil) } },

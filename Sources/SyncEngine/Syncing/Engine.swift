@@ -187,10 +187,8 @@ public final class Engine: Sendable {
     defer { for lease in leases { lease.end() } }
     do {
       let isWatched = observers.withLock { !$0.isEmpty }
-      var work = try await work(prepared, &run, onProgress)
-      work.commit.tellsChanges = tellingChanges || isWatched
-      RunStep.next()
-      let done = try await store.commit(work.commit)
+      let (work, done) = try await fetchAndCommit(
+        prepared, &run, tellsChanges: tellingChanges || isWatched, onProgress)
       RunStep.next()
       if isWatched, let changes = done.changes, !changes.isEmpty {
         for observer in observers.withLock({ Array($0.values) }) { observer.yield(changes) }

@@ -38,29 +38,34 @@ struct PageKeys {
   }
 
   /// Calls `body` with each key; false where the bytes are damaged.
+  @inline(__always)
   static func forEach(
     in bytes: [UInt8], _ body: (_ table: Int, _ key: UnsafeBufferPointer<UInt8>) -> Void
   ) -> Bool {
     bytes.withUnsafeBufferPointer { bytes in
       var index = 0
-      func number() -> Int? {
-        var (value, shift) = (0, 0)
-        while index < bytes.count, shift < 56 {
-          let byte = bytes[index]
-          index += 1
-          value |= Int(byte & 0x7F) << shift
-          if byte & 0x80 == 0 { return value }
-          shift += 7
-        }
-        return nil
-      }
       while index < bytes.count {
-        guard let table = number(), let count = number(), count <= bytes.count - index else { return false }
+        guard let table = number(in: bytes, &index), let count = number(in: bytes, &index),
+          count <= bytes.count - index
+        else { return false }
         body(table, UnsafeBufferPointer(rebasing: bytes[index..<index + count]))
         index += count
       }
       return true
     }
+  }
+
+  @inline(__always)
+  private static func number(in bytes: UnsafeBufferPointer<UInt8>, _ index: inout Int) -> Int? {
+    var (value, shift) = (0, 0)
+    while index < bytes.count, shift < 56 {
+      let byte = bytes[index]
+      index += 1
+      value |= Int(byte & 0x7F) << shift
+      if byte & 0x80 == 0 { return value }
+      shift += 7
+    }
+    return nil
   }
 }
 
@@ -72,36 +77,13 @@ struct KeptPages: Sendable {
 
   init(hashKey: String) { self.hashKey = hashKey }
 
-  /// Those of the pages all of whose rows are there still: what a person has deleted comes again.
-  init(_ kept: [KeptPage], hashKey: String, tables: [TableSchema], in store: any Store) async throws {
+  init(_ kept: [KeptPage], besides distrusted: Set<String>, hashKey: String) {
     self.hashKey = hashKey
-    var indexes = tables.map { _ in KeyIndex() }
-    // A key may stand on several pages, such as that of an author of many books: the last of them answers for it.
-    var expected = tables.map { _ in [Int](repeating: 0, count: kept.count) }
-    var sound = [Bool](repeating: true, count: kept.count)
-    for (position, page) in kept.enumerated() {
-      let isRead = PageKeys.forEach(in: page.keys) { table, key in
-        guard table < tables.count else {
-          sound[position] = false
-          return
-        }
-        expected[table][position] += 1
-        switch indexes[table].insert(key, ordinal: position) {
-        case .new: break
-        case .duplicate(let earlier), .duplicateOfOtherPart(let earlier), .seenBefore(let earlier):
-          expected[table][earlier] -= 1
-        }
-      }
-      if !isRead { sound[position] = false }
-    }
-    for (table, schema) in tables.enumerated() where indexes[table].count > 0 {
-      let present = try await store.presence(of: indexes[table], groups: kept.count, in: schema)
-      for position in kept.indices where present[position] != expected[table][position] {
-        sound[position] = false
-      }
-    }
-    for (page, isSound) in zip(kept, sound) where isSound { pages[page.page] = page }
+    for page in kept where !distrusted.contains(page.page) { pages[page.page] = page }
   }
+
+  /// Bytes of all keys of the pages.
+  var keyBytes: Int { pages.values.reduce(0) { $0 + $1.keys.count } }
 
   /// Whether a record inside of others stands on a page that was not sent again and on one that was, or that is gone:
   /// which of them counts is told by the pages in full alone.
@@ -140,13 +122,22 @@ struct KeptPages: Sendable {
   var withoutPages: KeptPages { KeptPages(hashKey: hashKey) }
 
   /// The name of a page.
-  func name(_ request: HTTPRequest, _ parent: [StoredValue]) -> String {
-    Digest.hmacSHA256("\(RequestIdentity(request).text)\n\(parent)", key: hashKey)
+  func name(_ request: RequestIdentity, _ parent: [StoredValue]) -> String {
+    let row = parent.map { "\n\($0)" }.joined()
+    return Digest.hmacSHA256(request.text + row, key: hashKey)
   }
 }
 
 /// What was kept of earlier pages does not go together with what came now: every page has to be seen in full.
 struct KeptPagesUnusable: Error {}
+
+/// A row of a page that was not sent again is not there any more: someone has deleted it. Such pages have to be asked for
+/// in full, so that it comes again.
+public struct KeptRowsMissing: Error, Sendable {
+  /// The pages by their names; empty where they are not known.
+  public let pages: Set<String>
+  public init(pages: Set<String> = []) { self.pages = pages }
+}
 
 /// What became of a page in a run, for the next one.
 enum PageState: Sendable {

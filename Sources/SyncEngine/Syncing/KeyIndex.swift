@@ -30,11 +30,61 @@ public struct KeyIndex: Sendable {
   private var entries: [Entry] = []
   /// Open addressing: entry number + 1, or 0 where free. The size is a power of two.
   private var table: [UInt32]
+  /// Entries that stand in the table. Those behind them are known to differ from each other and from all before.
+  private var indexed = 0
   private let seed = UInt64.random(in: .min ... .max)
 
   public init() { table = Array(repeating: 0, count: 1024) }
 
   public var count: Int { entries.count }
+
+  /// The position that each key was given last.
+  var ordinals: [Int] { entries.map { Int($0.ordinal) } }
+
+  /// Whether no key was looked for yet, so that more may be appended.
+  var isUnsearched: Bool { indexed == 0 }
+
+  /// Makes room for keys of so many bytes in all, none of which is shorter than `shortest`.
+  mutating func reserve(bytes count: Int, shortest: Int) {
+    guard entries.isEmpty else { return }
+    bytes.reserveCapacity(count)
+    entries.reserveCapacity(count / shortest)
+  }
+
+  /// Adds a key that is known to be a new one, which costs less than to find that out.
+  mutating func append(new key: UnsafeBufferPointer<UInt8>, ordinal: Int, walk: UInt8 = 0, part: UInt32 = 0) {
+    entries.append(
+      Entry(
+        start: bytes.count, hash: 0, ordinal: UInt32(truncatingIfNeeded: ordinal), part: part, walk: walk))
+    bytes.append(contentsOf: key)
+  }
+
+  /// Puts all keys into the table. Only then ``ordinal(of:)`` finds them all.
+  package mutating func index() {
+    guard indexed < entries.count else { return }
+    if entries.count * 2 > table.count {
+      table = Array(repeating: 0, count: (entries.count * 2).nextPowerOfTwo)
+      indexed = 0
+    }
+    for position in indexed..<entries.count {
+      let hash = hash(at: position)
+      entries[position].hash = UInt32(truncatingIfNeeded: hash >> 32)
+      place(position, hash)
+    }
+    indexed = entries.count
+  }
+
+  private mutating func place(_ position: Int, _ hash: UInt64) {
+    var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
+    while table[slot] != 0 { slot = (slot + 1) & (table.count - 1) }
+    table[slot] = UInt32(position + 1)
+  }
+
+  private func hash(at position: Int) -> UInt64 {
+    bytes.withUnsafeBufferPointer {
+      hash(UnsafeBufferPointer(rebasing: $0[entries[position].start..<end(position)]))
+    }
+  }
 
   /// Keys that were seen last in a walk.
   func count(lastSeenIn walk: UInt8) -> Int { entries.count { $0.walk == walk } }
@@ -46,6 +96,7 @@ public struct KeyIndex: Sendable {
   mutating func insert(
     _ key: UnsafeBufferPointer<UInt8>, ordinal: Int, walk: UInt8 = 0, part: UInt32 = 0
   ) -> Insertion {
+    if indexed < entries.count { index() }
     let hash = hash(key)
     var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
     while table[slot] != 0 {
@@ -66,6 +117,7 @@ public struct KeyIndex: Sendable {
         ordinal: UInt32(truncatingIfNeeded: ordinal), part: part, walk: walk))
     bytes.append(contentsOf: key)
     table[slot] = UInt32(entries.count)
+    indexed = entries.count
     if entries.count * 2 > table.count { grow() }
     return .new
   }
@@ -78,6 +130,7 @@ public struct KeyIndex: Sendable {
   }
 
   private func position(of key: UnsafeBufferPointer<UInt8>) -> Int? {
+    precondition(indexed == entries.count)
     let hash = hash(key)
     var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
     while table[slot] != 0 {
@@ -92,14 +145,34 @@ public struct KeyIndex: Sendable {
   /// pages are often the same.
   ///
   /// - Parameter hint: where the key may be; it is set to where the next one may be.
-  package func ordinal(of key: UnsafeBufferPointer<UInt8>, hint: inout Int) -> Int? {
+  package mutating func ordinal(of key: UnsafeBufferPointer<UInt8>, hint: inout Int) -> Int? {
     if hint < entries.count, isEqual(hint, key) {
       hint += 1
       return Int(entries[hint - 1].ordinal)
     }
+    index()
     guard let position = position(of: key) else { return nil }
     hint = position + 1
     return Int(entries[position].ordinal)
+  }
+
+  /// The same for a key that is one integer.
+  package mutating func ordinal(of key: Int64, hint: inout Int) -> Int? {
+    if hint < entries.count {
+      let start = entries[hint].start
+      if end(hint) - start == KeyBytes.integerLength,
+        bytes.withUnsafeBytes({
+          $0[start] == KeyBytes.integerTag
+            && $0.loadUnaligned(fromByteOffset: start + 1, as: Int64.self) == key.littleEndian
+        })
+      {
+        hint += 1
+        return Int(entries[hint - 1].ordinal)
+      }
+    }
+    var bytes = KeyBytes()
+    bytes.append(key)
+    return bytes.withBytes { ordinal(of: $0, hint: &hint) }
   }
 
   private func end(_ position: Int) -> Int {
@@ -120,16 +193,8 @@ public struct KeyIndex: Sendable {
   }
 
   private mutating func grow() {
-    var larger = [UInt32](repeating: 0, count: table.count * 4)
-    for position in entries.indices {
-      let hash = bytes.withUnsafeBufferPointer {
-        self.hash(UnsafeBufferPointer(rebasing: $0[entries[position].start..<end(position)]))
-      }
-      var slot = Int(truncatingIfNeeded: hash) & (larger.count - 1)
-      while larger[slot] != 0 { slot = (slot + 1) & (larger.count - 1) }
-      larger[slot] = UInt32(position + 1)
-    }
-    table = larger
+    table = Array(repeating: 0, count: table.count * 4)
+    for position in entries.indices { place(position, hash(at: position)) }
   }
 
   /// Eight bytes at a time through a multiplication; seeded, so that no source can prepare colliding keys.
@@ -156,16 +221,24 @@ public struct KeyIndex: Sendable {
   }
 }
 
+extension Int {
+  fileprivate var nextPowerOfTwo: Int { 1 << (Int.bitWidth - Swift.max(0, self - 1).leadingZeroBitCount) }
+}
+
 /// The canonical bytes of a key, built part by part.
 package struct KeyBytes {
   private var bytes: [UInt8] = []
+
+  static let integerTag: UInt8 = 1
+  /// Bytes of a key that is one integer.
+  static let integerLength = 9
 
   package init() {}
 
   package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
   package mutating func append(_ value: Int64) {
-    bytes.append(1)
+    bytes.append(Self.integerTag)
     withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
   }
 

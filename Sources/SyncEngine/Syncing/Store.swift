@@ -51,11 +51,6 @@ public protocol Store: Sendable {
   /// What the last proven run kept of an entity's pages.
   func pages(of entity: String) async throws -> [KeptPage]
 
-  /// For each group of keys, those with one position in the index, how many of them have a row. Reads only.
-  ///
-  /// - Parameter groups: the positions are less than this.
-  func presence(of keys: KeyIndex, groups: Int, in schema: TableSchema) async throws -> [Int]
-
   /// Writes all of it in one transaction, or nothing.
   ///
   /// Creates the table if it is absent, upserts the rows that differ, deletes under the guard, and keeps the run's
@@ -64,7 +59,7 @@ public protocol Store: Sendable {
   ///
   /// A rehearsal does all of it and undoes it again; where there is no store yet, none is made.
   ///
-  /// - Throws: ``StoreError``, ``GuardRefusal``, ``RowConflict``, or `CancellationError`.
+  /// - Throws: ``StoreError``, ``GuardRefusal``, ``RowConflict``, ``KeptRowsMissing``, or `CancellationError`.
   func commit(_ commit: Commit) async throws -> Committed
 
   /// Rows whose address differs from the one that their bytes came from; with ``Asset/isRevalidated`` all that have
@@ -202,8 +197,10 @@ public struct Commit: Sendable {
   public var deletion: ArmedDeletion?
   /// Rows that the source itself says are gone.
   public var tombstones: StatedDeletion?
-  /// The keys that the run saw.
-  package var seen: KeyIndex
+  /// The keys that the run saw. Those that came with no record have to have a row.
+  package var seen: SeenKeys
+  /// Keys of rows of other tables that have to be there too.
+  package var keptNested: [(schema: TableSchema, keys: KeyIndex)]
   /// A column that is cleared in the rows with these keys.
   public var mark: String?
   public var rejects: [BadRecord]
