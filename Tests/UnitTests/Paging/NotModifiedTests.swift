@@ -27,7 +27,16 @@ struct NotModifiedTests {
         "\(NotModifiedTests.server.get().base)/\(name)/_options", by: "PUT", body: "{\(options)}")
     }
 
-    private struct Log: Decodable { var requests: [String] }
+    private struct Log: Decodable {
+      var requests: [String]
+      var peak: Int
+    }
+
+    /// Most requests under way at once since the options were set.
+    func peak() async throws -> Int {
+      let text = try await CurlTransport().text("\(NotModifiedTests.server.get().base)/\(name)/_log")
+      return try JSONDecoder().decode(Log.self, from: Data(text.utf8)).peak
+    }
 
     /// The requests since the options were set.
     func requests() async throws -> String {
@@ -217,6 +226,32 @@ struct NotModifiedTests {
             "DELETE FROM \(victim) WHERE rowid IN (SELECT rowid FROM \(victim) ORDER BY 1 LIMIT 2)")
         }
       }
+    }
+  }
+
+  @Test("pages that are known are asked for together, each once, and one that has changed is read")
+  func together() async throws {
+    for (path, paging) in [
+      ("next", Paging.next("next")), ("link", .linkHeader), ("cursor", .cursor("cursor", parameter: "after")),
+      ("keyset", .keyset("after", field: "n", isUnique: true, size: 2, sizeParameter: "limit")),
+    ] {
+      let source = Source(.pages(concurrency: 4), path, rows: "data", paging: paging)
+      let session = try Session()
+      let options = #""n": 20, "size": 2, "tags": "strong", "latency": 40"#
+      try await session.serve(options)
+      _ = await session.sync(source)
+      let first = try await (session.peak(), session.requests().split(separator: "\n").count)
+      try await session.serve(options)
+      let line = await session.sync(source)
+      #expect(line.contains("20 records, 0 inserted, 0 updated, 20 unchanged, 0 deleted, proven"), "\(line)")
+      let second = try await session.requests().split(separator: "\n")
+      #expect(try await (first.0, session.peak()) == (1, 4), "\(path)")
+      #expect(second.count == first.1 && second.allSatisfy { $0.hasSuffix("if changed") }, "\(second)")
+      try await session.serve(options + #", "texts": {"5": "other"}"#)
+      let changed = await session.sync(source)
+      #expect(changed.contains("1 updated, 19 unchanged, 0 deleted, proven"), "\(changed)")
+      #expect(try session.rows("SELECT v FROM thing WHERE id = 5") == "other")
+      #expect(try await session.requests().split(separator: "\n").count == first.1)
     }
   }
 
