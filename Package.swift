@@ -42,7 +42,7 @@ let package = Package(
     .target(name: "SyncEngine", dependencies: ["JSON", "HTTP", "CCrypto", "CXML"]),
 
     // Floor 4
-    .target(name: "SQLiteStore", dependencies: ["SyncEngine", "CSQLite"]),
+    .target(name: "SQLiteStore", dependencies: ["SyncEngine", "CSQLite", "CCompression"]),
 
     // Floor 5
     .target(name: "SyncCommand", dependencies: ["SyncEngine"]),

@@ -42,6 +42,57 @@ enum Platform {
     return file >= 0 ? file : nil
   }
 
+  /// Opens a file that its owner alone may read and write. Nil where it cannot be opened, and for a link.
+  static func openPrivateFile(_ path: String, creating: Bool) -> Int32? {
+    let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (creating ? O_CREAT | O_TRUNC : 0)
+    let file = open(path, flags, 0o600)
+    guard file >= 0 else { return nil }
+    if creating { fchmod(file, 0o600) }
+    return file
+  }
+
+  /// Bytes of a file; nil where it has not so many.
+  static func read(_ file: Int32, _ count: Int, at position: Int64) -> [UInt8]? {
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
+      while done < count, let base = buffer.baseAddress {
+        let got = pread(file, base + done, count - done, off_t(position) + off_t(done))
+        if got < 0, errno == EINTR { continue }
+        guard got > 0 else { break }
+        done += got
+      }
+    }
+    return bytes.count == count ? bytes : nil
+  }
+
+  /// Writes two runs of bytes behind each other; false where not all of them could be written.
+  static func write(_ file: Int32, _ head: [UInt8], _ body: [UInt8], at position: Int64) -> Bool {
+    var position = position
+    for bytes in [head, body] {
+      var done = 0
+      let isWritten = bytes.withUnsafeBytes { buffer in
+        while done < buffer.count, let base = buffer.baseAddress {
+          let put = pwrite(file, base + done, buffer.count - done, off_t(position) + off_t(done))
+          if put < 0, errno == EINTR { continue }
+          guard put > 0 else { return false }
+          done += put
+        }
+        return true
+      }
+      guard isWritten else { return false }
+      position += Int64(bytes.count)
+    }
+    return true
+  }
+
+  static func size(_ file: Int32) -> Int64 {
+    var information = stat()
+    return fstat(file, &information) == 0 ? Int64(information.st_size) : 0
+  }
+
+  static func truncate(_ file: Int32, to size: Int64) { _ = ftruncate(file, off_t(size)) }
+
+  static func remove(_ path: String) { unlink(path) }
+
   static func close(_ file: Int32) {
     #if canImport(Glibc)
       _ = Glibc.close(file)

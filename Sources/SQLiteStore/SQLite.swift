@@ -193,6 +193,18 @@ public final class SQLite: Store {
     }
   }
 
+  /// In a file of its own beside the database: pages are kept while no transaction is open.
+  public func journal(_ request: PageJournalRequest) -> (any PageJournal)? {
+    if path == ":memory:" { return nil }
+    let name = request.entity.utf8.map { byte in
+      let isPlain =
+        byte < 0x80 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
+      return isPlain || byte == UInt8(ascii: "_")
+        ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16)
+    }
+    return PageFile(path: Platform.realPath(path) + "-syncd-pages-" + name.joined(), request)
+  }
+
   public func installationKey() async throws -> String {
     try await perform { connection, _ in try Journal.installationKey(in: connection) }
   }

@@ -67,8 +67,11 @@ enum CommandName: String, CaseIterable {
 
   var options: [CommandOption] {
     switch self {
-    case .once: [.config, .store, .full, .allowDeletes, .changes, .wait, .logFormat, .trace, .quiet, .help]
-    case .watch: [.config, .store, .interval, .wait, .logFormat, .trace, .quiet, .help]
+    case .once:
+      [
+        .config, .store, .full, .noResume, .allowDeletes, .changes, .wait, .logFormat, .trace, .quiet, .help,
+      ]
+    case .watch: [.config, .store, .interval, .noResume, .wait, .logFormat, .trace, .quiet, .help]
     case .plan: [.config, .store, .full, .allowDeletes, .logFormat, .quiet, .help]
     case .explain: [.config, .store, .help]
     case .get: [.config, .store, .limit, .help]
@@ -89,6 +92,7 @@ enum CommandOption: String, CaseIterable {
   case logFormat = "--log-format"
   case quiet = "--quiet"
   case full = "--full"
+  case noResume = "--no-resume"
   case allowDeletes = "--allow-deletes"
   case changes = "--changes"
   case runs = "--runs"
@@ -106,7 +110,7 @@ enum CommandOption: String, CaseIterable {
     case .interval, .wait: "DURATION"
     case .logFormat: "text|json"
     case .limit, .allowDeletes: "NUMBER"
-    case .quiet, .full, .runs, .changes, .trace, .dropColumns, .help, .version: nil
+    case .quiet, .full, .noResume, .runs, .changes, .trace, .dropColumns, .help, .version: nil
     }
   }
 
@@ -118,6 +122,7 @@ enum CommandOption: String, CaseIterable {
     case .wait: "how long to wait for another run of the same entity (default: 60s)"
     case .logFormat: "one line for people, or one JSON object, for each run"
     case .full: "ask for every page in full, also where it has not changed"
+    case .noResume: "ask for pages again that a run had read which did not end, and keep none"
     case .allowDeletes: "let each entity delete so many rows in this run, whatever its guard says"
     case .changes: "each changed row as a JSON line, in place of the line for each run"
     case .runs: "each of the last runs: when, what came of it, and why"

@@ -41,7 +41,8 @@ struct Program: Sendable {
       options: Engine.Options(
         urls: configuration.urls, rates: configuration.rates, wait: configuration.wait,
         asksInFull: invocation[.full] != nil,
-        allowedDeletions: try Self.number(invocation, .allowDeletes)))
+        allowedDeletions: try Self.number(invocation, .allowDeletes),
+        resumes: invocation[.noResume] == nil))
     self.console = console
     dropsColumns = invocation[.dropColumns] != nil
     traces = invocation[.trace] != nil

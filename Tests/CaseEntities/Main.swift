@@ -73,7 +73,7 @@ struct Main: SyncCommand {
     "049": OneTimestamp.Item.self, "049-tie": OneTimestamp.Tied.self,
     "051": Stopped.Item.self,
     "052": TwoProcesses.Item.self, "052-b": TwoProcesses.OtherItem.self,
-    "bench": BenchBook.self,
+    "bench": BenchBook.self, "resume": ResumedItem.self,
     "auth-refresh": Authorized.Refreshed.self, "auth-login": Authorized.LoggedIn.self,
     "auth-basic": Authorized.Basic.self, "auth-signed": Authorized.Signed.self,
   ]

@@ -104,7 +104,7 @@ struct KillTests {
         store,
         """
         SELECT count(*), sum(id), group_concat(id || title, '') FROM book;
-        SELECT count(*) FROM syncd_runs; SELECT group_concat(name || value) FROM (SELECT * FROM syncd_state ORDER BY 1, 2);
+        SELECT count(*) FROM syncd_runs; SELECT group_concat(name || value) FROM (SELECT * FROM syncd_state WHERE name != 'run' ORDER BY 1, 2);
         SELECT count(*), sum(length(keys)) FROM syncd_pages
         """)
     }
@@ -132,5 +132,83 @@ struct KillTests {
     }
     print("killed at each of \(steps) steps: \(steps - committed) as before, \(committed) as after")
     #expect(steps > 20 && committed > 0)
+  }
+
+  @Test(
+    "killed at each step, the next run asks only for the pages that were not read, and writes the same rows")
+  func resumed() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path + "/store.sqlite"
+    let pristine = folder.path + "/pristine.sqlite"
+    func routes(_ edition: Int, _ ids: Range<Int>) -> [Route] {
+      let pages = stride(from: ids.lowerBound, to: ids.upperBound, by: 3).map {
+        Array($0..<min($0 + 3, ids.upperBound))
+      }
+      return pages.enumerated().reversed().map { index, page in
+        let records = page.map { #"{"id": \#($0), "v": "\#(edition).\#($0)"}"# }.joined(separator: ", ")
+        let next = index + 1 < pages.count ? #""{{base}}/items?p=\#(index + 1)""# : "null"
+        return Route(
+          "/items", query: index == 0 ? nil : ["p": "\(index)"],
+          body: #"{"data": [\#(records)], "next": \#(next)}"#)
+      }
+    }
+    let server = try AnswerServer(routes(1, 1..<31))
+    let config = folder.path + "/syncd.json"
+    try #"{"store": "\#(store)", "apis": {"case": {"url": "\#(server.base)/", "rate": "unlimited"}}}"#
+      .write(toFile: config, atomically: true, encoding: .utf8)
+    func once(_ step: Int? = nil, _ words: String...) throws -> (status: Int32, requests: Int) {
+      try server.reset()
+      var variables = ["SYNCD_CASE": "resume"]
+      if let step { variables["SYNCD_KILL_STEP"] = "\(step)" }
+      let status = try ChildProcess(
+        [Shell.product("CaseEntities"), "once", "--config", config] + words,
+        environment: TestEnvironment.variables.merging(variables) { $1 }
+      ).wait()
+      return (status, try server.requests().count)
+    }
+    func rows() throws -> String { try Rows.text(store, "SELECT * FROM items ORDER BY id") }
+    func reason() throws -> String {
+      try Rows.text(store, "SELECT outcome, reason FROM syncd_runs ORDER BY rowid DESC LIMIT 1")
+    }
+    let journal = store + "-syncd-pages-items"
+
+    #expect(try once() == (0, 10))
+    try Rows.copy(store, to: pristine)
+    let before = try rows()
+    // Nothing is gone: a resumed run deletes nothing.
+    try server.serve(routes(2, 1..<34))
+    #expect(try once() == (0, 11))
+    let after = try rows()
+    #expect(before != after)
+    var (resumed, steps) = (0, 0)
+    for step in 1...100 {
+      try Rows.restore(pristine, to: store)
+      let killed = try once(step)
+      if killed.status == 0 { break }
+      steps += 1
+      let found = try rows()
+      #expect(found == before || found == after, "step \(step)")
+      let next = try once()
+      #expect(next.status == 0)
+      #expect(try rows() == after, "after step \(step)")
+      #expect(Rows.size(journal) == 0, "after step \(step)")
+      // The page under way when it was killed, and those that were not on the disk yet, come again.
+      if found == before, next.requests < 11 {
+        resumed += 1
+        #expect(
+          try reason().hasPrefix(
+            "unproven | \(11 - next.requests) of its pages were read by a run that did not end"))
+      }
+      if step == 8 {
+        try Rows.restore(pristine, to: store)
+        _ = try once(step)
+        #expect(Rows.size(journal) > 0)
+        #expect(try once(nil, "--no-resume") == (0, 11))
+        #expect(Rows.size(journal) == 0)
+        #expect(try reason() == "proven | ∅")
+      }
+    }
+    print("killed at each of \(steps) steps: \(resumed) runs went on with pages of the killed one")
+    #expect(resumed > 5)
   }
 }

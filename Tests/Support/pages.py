@@ -86,7 +86,7 @@ class Session:
             after = p.get("after", 0)
             after = int(after[0] if isinstance(after, list) else after)
             records = [r for r in records if (r["n"] >= after if o.get("inclusive") else r["n"] > after)]
-            start = index = 0
+            start, index = 0, (len(self.records) - len(records)) // size
             body["more"] = len(records) > size
         elif style == "range":
             start, end = map(int, field.split("=")[1].split("-"))

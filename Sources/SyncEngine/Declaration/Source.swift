@@ -24,6 +24,8 @@ public struct Source: Sendable {
   public var badRecords: BadRecords
   /// Whether pages are asked for on the condition that they have changed, where the server gives validators.
   public var isConditional: Bool
+  /// Whether a run goes on where one before it was ended.
+  public var resume: Resume
 
   /// - Parameters:
   ///   - path: appended to the API's URL. `{parent.column}` is filled from the parents' rows, percent-encoded.
@@ -44,13 +46,16 @@ public struct Source: Sendable {
   ///   - conditional: whether pages are asked for with `If-None-Match` or `If-Modified-Since` where the last proven run
   ///     had an ETag or Last-Modified; status 304 then proves the page's rows again. False for a server whose validators
   ///     stay the same although its answers change.
+  ///   - resume: for how long the pages of a run that was ended are taken by the next one.
   public init(
     _ api: API, _ path: String, query: Query = [:], body: RequestBody? = nil, headers: [String: String] = [:],
     rows: Rows = .list(.root), format: BodyFormat = .json, errors: [JSONPath] = [],
     paging: Paging, maxPages: Int = 10_000, maxRecords: Int? = nil, parents: Parents? = nil,
     where filter: RecordFilter? = nil,
-    prepare: Preparation? = nil, badRecords: BadRecords = .fail, conditional: Bool = true
+    prepare: Preparation? = nil, badRecords: BadRecords = .fail, conditional: Bool = true,
+    resume: Resume = .within(.seconds(3600))
   ) {
+    self.resume = resume
     (self.api, self.path, self.query, self.headers, self.rows) = (api, path, query, headers, rows)
     (self.paging, self.maxPages, self.parents, self.badRecords) = (paging, maxPages, parents, badRecords)
     (self.body, self.filter, self.prepare) = (body, filter, prepare)

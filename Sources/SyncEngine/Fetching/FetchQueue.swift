@@ -46,16 +46,19 @@ struct FetchQueue {
   private let authorizer: Authorizer
   /// What credentials belong to.
   private let origin: HTTPURL.Origin
-  private var ahead: [(request: RequestIdentity, task: Task<HTTPResponse, any Error>)] = []
-  private var current: Task<HTTPResponse, any Error>?
+  private var ahead: [(request: RequestIdentity, task: Task<FetchedPage, any Error>)] = []
+  private var current: Task<FetchedPage, any Error>?
 
-  init(client: HTTPClient, authorizer: Authorizer, origin: HTTPURL.Origin) {
-    (self.client, self.authorizer, self.origin) = (client, authorizer, origin)
+  /// Pages that need not be asked for.
+  private let journal: (any PageJournal)?
+
+  init(client: HTTPClient, authorizer: Authorizer, origin: HTTPURL.Origin, journal: (any PageJournal)?) {
+    (self.client, self.authorizer, self.origin, self.journal) = (client, authorizer, origin, journal)
   }
 
   /// The answer to a request: under way already if it was foreseen, else what was foreseen is given up.
-  mutating func take(_ query: PageQuery) -> Task<HTTPResponse, any Error> {
-    let task: Task<HTTPResponse, any Error>
+  mutating func take(_ query: PageQuery) -> Task<FetchedPage, any Error> {
+    let task: Task<FetchedPage, any Error>
     if let first = ahead.first, first.request == query.identity {
       task = first.task
       ahead.removeFirst()
@@ -80,11 +83,16 @@ struct FetchQueue {
     fetchAhead([])
   }
 
-  private func start(_ query: PageQuery) -> Task<HTTPResponse, any Error> {
+  private func start(_ query: PageQuery) -> Task<FetchedPage, any Error> {
+    if let bytes = journal?.take(query.name), let page = FetchedPage(journaled: bytes) {
+      return Task { page }
+    }
     let request = query.sent
     let (client, authorizer, origin) = (client, authorizer, origin)
     return Task {
-      try await client.send(request, home: origin, authorize: authorizer.authorize, renew: authorizer.renew)
+      FetchedPage(
+        response: try await client.send(
+          request, home: origin, authorize: authorizer.authorize, renew: authorizer.renew))
     }
   }
 }

@@ -36,17 +36,19 @@ extension Walker {
       try all.add(await walk(parents: parents, seen: &seen, number: number, confirming: first))
       if kept?.isTorn(all.rows, all.states, plan.decoding.allNested) == true { throw KeptPagesUnusable() }
     } catch is KeptPagesUnusable {
-      kept = kept?.withoutPages
+      if kept != nil { kept = KeptPages() }
+      journal?.clear()
       (all, seen) = (before, seenBefore)
       try all.add(await walk(parents: parents, seen: &seen, number: number, confirming: first))
     }
   }
 
   func query(_ request: HTTPRequest, _ parent: [StoredValue]) -> PageQuery {
-    guard let kept else { return PageQuery(request, RequestIdentity(request)) }
     let identity = RequestIdentity(request)
-    let name = kept.name(identity, parent)
-    return PageQuery(request, identity, name: name, known: kept.pages[name])
+    guard let hashKey, kept != nil || journal != nil else { return PageQuery(request, identity) }
+    let row = parent.map { "\n\($0)" }.joined()
+    let name = Digest.hmacSHA256(identity.text + row, key: hashKey)
+    return PageQuery(request, identity, name: name, known: kept?.pages[name])
   }
 
   /// Notes the keys of a page that is as it was; returns how many of them are new.

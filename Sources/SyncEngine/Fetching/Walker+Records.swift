@@ -4,13 +4,14 @@ extension Walker {
   /// Decodes a page's records and notes their keys; returns the number of the list's elements, and of keys that are
   /// new.
   func decode(
-    _ records: JSONValue, page: Int, parent: [StoredValue], repeatsBoundary: Bool, _ decoder: RecordDecoder,
+    _ records: JSONValue, page: Int, at time: Int64, parent: [StoredValue], repeatsBoundary: Bool,
+    _ decoder: RecordDecoder,
     _ gathering: inout Gathering
   ) -> (count: Int, newKeys: Int, rows: PageRows) {
     var bad: [BadRecord] = []
     let rows = decoder.decode(
       records, of: plan.recordSource, page: page,
-      context: RecordContext(fetchedAt: Timestamp.now, parent: parent)
+      context: RecordContext(fetchedAt: time, parent: parent)
     ) { bad.append($0) }
     let batch = rows.batch
     let keptBad = max(plan.source.badRecords.quarantineLimit ?? 0, Self.namedBadRecords)

@@ -7,7 +7,13 @@ struct Walker: Sendable {
   let client: HTTPClient
   let authorizer: Authorizer
   let redactor: Redactor
-  let context: PagingContext
+  var context: PagingContext
+  /// The key of the hashes that name pages; nil where nothing is kept of them.
+  var hashKey: String?
+  /// Pages that a run has read which was ended, and those of this one.
+  var journal: (any PageJournal)?
+  /// From when on pages are kept in it.
+  var journalsFrom = ContinuousClock.now
   /// Pages that may be asked for with a condition; nil where nothing is kept of pages.
   var kept: KeptPages?
   var increment: Increment?
@@ -28,6 +34,8 @@ struct Walker: Sendable {
     var keylessPages: Set<Int> = []
     var part: UInt32 = 0
     var passedOver = 0
+    /// Pages that an earlier run had read.
+    var resumed = 0
     /// Why the first parent was passed over.
     var firstPassedOver = ""
 
@@ -61,7 +69,7 @@ struct Walker: Sendable {
       zip(row, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
     }
     // The first pages of some parents are asked for at once.
-    var firstPages = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
+    var firstPages = queue(gathering)
     defer { firstPages.cancel() }
     for (position, parent) in parents.enumerated() {
       let first = firstPages.take(query(try firstRequest(parent), parent))
@@ -72,6 +80,10 @@ struct Walker: Sendable {
       if case .records(let limit) = extent, gathering.walk.records >= limit { break }
     }
     if gathering.badCount > 0 { try judge(&gathering) }
+    if gathering.resumed > 0 {
+      gathering.ledger.doubt(
+        "\(gathering.resumed) of its pages were read by a run that did not end")
+    }
     if gathering.passedOver > 0 {
       let parents = gathering.passedOver == 1 ? "a parent was" : "\(gathering.passedOver) parents were"
       gathering.ledger.doubt("\(parents) passed over: \(gathering.firstPassedOver)")
@@ -89,6 +101,12 @@ struct Walker: Sendable {
 
   // MARK: Pages
 
+  private func queue(_ gathering: Gathering) -> FetchQueue {
+    FetchQueue(
+      client: client, authorizer: authorizer, origin: plan.requests.origin,
+      journal: gathering.walkNumber == 1 ? journal : nil)
+  }
+
   private func begin(_ pager: any Pager) -> PageRequest {
     increment?.address.map { .address($0) } ?? pager.firstRequest()
   }
@@ -102,7 +120,7 @@ struct Walker: Sendable {
   }
 
   private func walkPages(
-    of parent: [StoredValue], _ first: Task<HTTPResponse, any Error>, _ decoder: RecordDecoder,
+    of parent: [StoredValue], _ first: Task<FetchedPage, any Error>, _ decoder: RecordDecoder,
     _ reader: BodyReader, _ gathering: inout Gathering,
     _ extent: WalkExtent
   ) async throws {
@@ -121,7 +139,7 @@ struct Walker: Sendable {
     asked[RequestIdentity(request)] = 1
     var query = query(request, parent)
     let errors = plan.source.api.errors + plan.source.errors
-    var queue = FetchQueue(client: client, authorizer: authorizer, origin: plan.requests.origin)
+    var queue = queue(gathering)
     defer { queue.cancel() }
     var foreseen = ForeseenPages()
     var pending = first
@@ -132,17 +150,19 @@ struct Walker: Sendable {
       let (sent, asking) = (request, query)
       partPages += 1
       let fetched = pending
-      let response: HTTPResponse
+      let received: FetchedPage
       do {
-        response = try await withTaskCancellationHandler {
+        received = try await withTaskCancellationHandler {
           try await fetched.value
         } onCancel: {
           fetched.cancel()
         }
       } catch let error as HTTPError {
-        throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
+        throw WalkFailure(page: number, url: sent.url, quoted("\(error)"), mayPass: true)
       }
       RunStep.next()
+      let response = received.response
+      if received.resumedFrom != nil { gathering.resumed += 1 }
       current = response.url
       gathering.walk.pages += 1
       gathering.walk.bytes += response.bytesReceived
@@ -171,10 +191,13 @@ struct Walker: Sendable {
       }
       guard isPage || pager.isEnd(status: response.status, page: partPages) else {
         // What leads to the next page may be out of date where its page was not sent again.
-        if gathering.walk.notModified > 0, [400, 404, 410, 422].contains(response.status) {
+        if gathering.walk.notModified + gathering.resumed > 0, [400, 404, 410, 422].contains(response.status)
+        {
           throw KeptPagesUnusable()
         }
-        throw failure(statusText(response))
+        var failure = failure(statusText(response))
+        failure.mayPass = response.status >= 500 || [408, 429].contains(response.status)
+        throw failure
       }
       let repeatsBoundary = pager.repeatsBoundary
       var decision: PageDecision?
@@ -237,7 +260,8 @@ struct Walker: Sendable {
           var rows: PageRows?
           if let records {
             (page.recordCount, page.newKeyCount, rows) = decode(
-              records, page: number, parent: parent, repeatsBoundary: repeatsBoundary, decoder, &gathering)
+              records, page: number, at: received.resumedFrom ?? Timestamp.now, parent: parent,
+              repeatsBoundary: repeatsBoundary, decoder, &gathering)
           }
           if increment?.isKnown(rows) == true { decision = .end(.proven) }
           if kept != nil {
@@ -248,6 +272,11 @@ struct Walker: Sendable {
         if let limit = plan.source.maxRecords, gathering.walk.records > limit {
           throw failure("more than \(limit) records came (maxRecords)")
         }
+      }
+      if isPage, response.status != 304, received.resumedFrom == nil, gathering.walkNumber == 1,
+        let journal, ContinuousClock.now >= journalsFrom
+      {
+        journal.append(FetchedPage.head(of: response, at: Timestamp.now), response.body, as: asking.name)
       }
       let isFull = if case .records(let limit) = extent { gathering.walk.records >= limit } else { false }
       if !isFull && decision == nil { try decide() }

@@ -25,28 +25,45 @@ extension Engine {
     var asksInFull = options.asksInFull
     var distrusted: Set<String> = []
     while true {
-      var work = try await work(
-        prepared, &run, isRehearsal: isRehearsal, asksInFull: asksInFull, distrusting: distrusted, onProgress)
-      (work.commit.isRehearsal, work.commit.tellsChanges) = (isRehearsal, tellsChanges)
-      RunStep.next()
-      do { return (work, try await store.commit(work.commit)) } catch let missing as KeptRowsMissing
-        where !asksInFull
-      {
+      var journal: (any PageJournal)?
+      var work: Work?
+      do {
+        var fetched = try await self.work(
+          prepared, &run, isRehearsal: isRehearsal, asksInFull: asksInFull, distrusting: distrusted, &journal,
+          onProgress)
+        (fetched.commit.isRehearsal, fetched.commit.tellsChanges) = (isRehearsal, tellsChanges)
+        work = fetched
+        RunStep.next()
+        let done = try await store.commit(fetched.commit)
+        journal?.clear()
+        return (fetched, done)
+      } catch let missing as KeptRowsMissing where !asksInFull {
+        journal?.clear()
         run = begun
         asksInFull = !distrusted.isEmpty || missing.pages.isEmpty
         distrusted = missing.pages
-      } catch let refusal as GuardRefusal where isRehearsal && work.commit.deletion != nil {
+      } catch let refusal as GuardRefusal {
+        journal?.clear()
+        guard isRehearsal, var work, work.commit.deletion != nil else { throw refusal }
         work.withheld = redactor.redact("\(refusal)")
         work.commit.deletion = nil
         return (work, try await store.commit(work.commit))
+      } catch {
+        // What failed for what it is would fail the next run too, if that took the same pages.
+        let mayPass =
+          error is CancellationError || error is StoreError || (error as? WalkFailure)?.mayPass == true
+        if !mayPass { journal?.clear() }
+        throw error
       }
     }
   }
 
   /// Fetches everything that a run writes.
-  func work(
+  ///
+  /// - Parameter journal: set to where its pages are kept until they are committed.
+  private func work(
     _ prepared: Prepared, _ run: inout RunRecord, isRehearsal: Bool, asksInFull: Bool,
-    distrusting distrusted: Set<String>,
+    distrusting distrusted: Set<String>, _ journal: inout (any PageJournal)?,
     _ onProgress: @escaping @Sendable (SyncProgress) -> Void
   ) async throws -> Work {
     let plan = prepared.plan
@@ -68,11 +85,19 @@ extension Engine {
     var increment = try Increment(
       plan, kept: state["watermark"], isFull: asksInFull || isDue || isOther || lastFull == nil)
     walker.increment = increment
+    walker.hashKey = hashKey
+    if !isRehearsal {
+      journal = await self.journal(
+        of: plan, key: Digest.hmacSHA256(pageScope + (state["run"] ?? ""), key: hashKey), run.started)
+    }
+    walker.journal = journal
+    walker.journalsFrom = .now + plan.source.resume.after
+    if let begun = journal?.begun { walker.context.startedAt = begun }
     if plan.isConditional, increment.isFull {
-      walker.kept = KeptPages(hashKey: hashKey)
+      walker.kept = KeptPages()
       if !asksInFull, state["pages"] == pageScope {
         walker.kept = KeptPages(
-          try await store.pages(of: plan.name), besides: distrusted, hashKey: hashKey)
+          try await store.pages(of: plan.name), besides: distrusted)
       }
     }
     var seen = SeenKeys()
@@ -80,6 +105,7 @@ extension Engine {
     do { try await walker.walk(&walk, parents: parents, seen: &seen, number: 1) } catch is IncrementExpired {
       increment = try Increment(plan, kept: nil, isFull: true)
       walker.increment = increment
+      journal?.clear()
       (walk, seen) = (Walk(), SeenKeys())
       try await walker.walk(&walk, parents: parents, seen: &seen, number: 1)
     }
@@ -106,7 +132,7 @@ extension Engine {
     if !doubts.isEmpty {
       run.reason = redactor.redact(doubts.map(\.description).joined(separator: "; "))
     }
-    var kept = ["scope": scope]
+    var kept = ["scope": scope, "run": run.run]
     if increment.isFull { kept["pages"] = pageScope }
     // What was kept for other records is of no use for these, which nothing has proven yet.
     if plan.incremental != nil, isOther, proof == nil { kept.merge(["full": "", "watermark": ""]) { $1 } }
@@ -140,6 +166,21 @@ extension Engine {
     return Work(
       commit: commit, absentColumns: walk.absentColumns, pagesNotModified: walk.notModified,
       withheld: deletion == nil ? withheld : nil, scope: rows)
+  }
+
+  /// What an earlier run of the entity has read, where this one may go on from there.
+  private func journal(of plan: EntityPlan, key: String, _ now: Int64) async -> (any PageJournal)? {
+    // One request has nothing to go on with.
+    guard let age = plan.source.resume.age, plan.source.paging.description != "none" || plan.parent != nil
+    else { return nil }
+    let journal = await store.journal(
+      PageJournalRequest(
+        entity: plan.name, key: key, now: now, notBefore: now - age, limit: plan.source.resume.bytes))
+    guard options.resumes, !options.asksInFull else {
+      journal?.clear()
+      return options.resumes ? journal : nil
+    }
+    return journal
   }
 
   func walker(_ prepared: Prepared, _ onProgress: @escaping @Sendable (SyncProgress) -> Void)

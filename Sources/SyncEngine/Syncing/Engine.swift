@@ -21,11 +21,14 @@ public final class Engine: Sendable {
     public var asksInFull: Bool
     /// A person's word that each run may delete so many rows, whatever the guard says.
     public var allowedDeletions: Int?
+    /// Whether a run takes the pages that one before it had read when it was ended.
+    public var resumes: Bool
 
     public init(
       urls: [String: String] = [:], rates: [String: API.Rate] = [:], wait: Duration = .seconds(60),
-      asksInFull: Bool = false, allowedDeletions: Int? = nil
+      asksInFull: Bool = false, allowedDeletions: Int? = nil, resumes: Bool = true
     ) {
+      self.resumes = resumes
       (self.urls, self.rates, self.wait, self.asksInFull) = (urls, rates, wait, asksInFull)
       self.allowedDeletions = allowedDeletions
     }

@@ -71,14 +71,11 @@ struct PageKeys {
 
 /// The pages that a walk may ask for with a condition.
 struct KeptPages: Sendable {
-  /// The key of the hashes that name pages.
-  let hashKey: String
   private(set) var pages: [String: KeptPage] = [:]
 
-  init(hashKey: String) { self.hashKey = hashKey }
+  init() {}
 
-  init(_ kept: [KeptPage], besides distrusted: Set<String>, hashKey: String) {
-    self.hashKey = hashKey
+  init(_ kept: [KeptPage], besides distrusted: Set<String>) {
     for page in kept where !distrusted.contains(page.page) { pages[page.page] = page }
   }
 
@@ -117,14 +114,6 @@ struct KeptPages: Sendable {
       }
     }
     return isTorn
-  }
-
-  var withoutPages: KeptPages { KeptPages(hashKey: hashKey) }
-
-  /// The name of a page.
-  func name(_ request: RequestIdentity, _ parent: [StoredValue]) -> String {
-    let row = parent.map { "\n\($0)" }.joined()
-    return Digest.hmacSHA256(request.text + row, key: hashKey)
   }
 }
 

@@ -80,6 +80,9 @@ public protocol Store: Sendable {
   /// Keeps values by name beside those of commits, in a transaction of its own that a power cut does not undo.
   func keep(_ state: [String: String], of entity: String) async throws
 
+  /// What a run that was ended has read of an entity; nil where nothing can be kept. The caller holds the entity's lease.
+  func journal(_ request: PageJournalRequest) async -> (any PageJournal)?
+
   /// A secret of this store, made at its first use: the key of hashes that must not be compared across stores.
   func installationKey() async throws -> String
 

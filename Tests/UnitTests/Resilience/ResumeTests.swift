@@ -1,0 +1,233 @@
+import Foundation
+import HTTP
+import SyncEngine
+import TestSupport
+import Testing
+
+extension Resume {
+  fileprivate static let always = within(.seconds(3600), after: .zero)
+}
+
+/// Runs that end before they commit, and those that go on from there. Kills are in `KillTests`.
+@Suite("Runs that go on", .timeLimit(.minutes(15)), .fewAtATime)
+struct ResumeTests {
+  private static let server = Result { try LocalServer("pages.py") }
+
+  /// A store, and a session of the server that it is synced from.
+  private struct Session {
+    let fixture = Result { try Fixture() }
+    let base: String
+
+    init() throws { base = try "\(ResumeTests.server.get().base)/\(UUID().uuidString)" }
+
+    func serve(_ options: String) async throws {
+      _ = try await CurlTransport().text(base + "/_options", by: "PUT", body: "{\(options)}")
+    }
+
+    private struct Log: Decodable { var requests: [String] }
+
+    func requests() async throws -> [String] {
+      try JSONDecoder().decode(Log.self, from: Data(try await CurlTransport().text(base + "/_log").utf8))
+        .requests
+    }
+
+    /// One run; its line with `BASE` for the server's address.
+    func sync(
+      _ source: Source, as entity: any Entity.Type = Row.self, resumes: Bool = true, inFull: Bool = false
+    ) async throws -> String {
+      // Another program each time.
+      let engine = Engine(
+        store: try fixture.get().store,
+        options: .init(urls: ["pages": base + "/"], asksInFull: inFull, resumes: resumes))
+      return await Row.$source.withValue(source) { await outcome(of: engine, entity) }
+        .replacing(base, with: "BASE")
+    }
+
+    func rows() throws -> String { try fixture.get().rows("SELECT id, v FROM thing ORDER BY id") }
+    var journal: String {
+      get throws { try fixture.get().path + "-syncd-pages-thing" }
+    }
+    var mode: Int? {
+      get throws {
+        try? FileManager.default.attributesOfItem(atPath: journal)[.posixPermissions] as? Int
+      }
+    }
+  }
+
+  fileprivate static func source(
+    _ path: String = "next", _ paging: Paging = .next("next"), query: Query = [:], resume: Resume = .always,
+    concurrency: Int = 1
+  ) -> Source {
+    Source(.pages(concurrency: concurrency), path, query: query, rows: "data", paging: paging, resume: resume)
+  }
+
+  static let styles: [(path: String, paging: Paging, options: String)] = [
+    ("next", .next("next"), ""), ("next-header", .next(header: "Next-Page"), ""), ("link", .linkHeader, ""),
+    ("cursor", .cursor("cursor", parameter: "after"), ""),
+    ("cursor", .cursor("cursor", parameter: "X-After", in: .header), ""),
+    ("offset", .offset("offset", limit: "limit", size: 3, total: "total"), #", "total": true"#),
+    ("offset", .offset("offset", limit: "limit", size: 3), ""),
+    ("page", .page("page", size: 3, sizeParameter: "per_page"), ""),
+    ("page", .page("page", pages: "pages"), #", "pages": true"#),
+    ("keyset", .keyset("after", field: "n", isUnique: true, size: 3, sizeParameter: "limit"), ""),
+    ("range", .range("items", size: 3), ""),
+  ]
+
+  @Test(
+    "the pages that were read are not asked for again, in every style", arguments: styles.indices, [1, 4])
+  func everyStyle(_ index: Int, _ concurrency: Int) async throws {
+    let style = Self.styles[index]
+    let source = Self.source(style.path, style.paging, concurrency: concurrency)
+    let options = #""n": 24, "size": 3"# + style.options
+    let clean = try Session()
+    try await clean.serve(options)
+    _ = try await clean.sync(source)
+    let whole = try await clean.requests()
+
+    let session = try Session()
+    try await session.serve(options + #", "fail": {"6": 503}"#)
+    let failed = try await session.sync(source)
+    #expect(failed.contains("HTTP 503"), "\(failed)")
+    #expect(try session.mode == 0o600)
+    try await session.serve(options)
+    let line = try await session.sync(source)
+    #expect(
+      line.contains("24 records, 24 inserted, 0 updated, 0 unchanged, 0 deleted, unproven")
+        && line.contains("5 of its pages were read by a run that did not end"), "\(line)")
+    #expect(try session.rows() == clean.rows())
+    let rest = try await session.requests()
+    #expect(rest.count == whole.count - 5, "\(rest)")
+    #expect(try session.mode == nil)
+    let last = try await session.sync(source)
+    #expect(last.hasSuffix("24 unchanged, 0 deleted, proven"), "\(last)")
+  }
+
+  @Test("a resumed run deletes nothing and moves no watermark; the next one does")
+  func unproven() async throws {
+    let session = try Session()
+    let options = #""n": 9, "size": 3"#
+    try await session.serve(options)
+    _ = try await session.sync(Self.source())
+    try await session.serve(options + #", "gone": [8], "fail": {"2": 503}"#)
+    _ = try await session.sync(Self.source())
+    try await session.serve(options + #", "gone": [8]"#)
+    #expect(try await session.sync(Self.source()).contains("0 deleted, unproven"))
+    #expect(try await session.sync(Self.source()).hasSuffix("1 deleted, proven"))
+  }
+
+  @Test("what fails for what it is is asked for anew")
+  func contents() async throws {
+    let session = try Session()
+    let options = #""n": 9, "size": 3"#
+    // Two pages, and a third one that is none: a status that will not pass, and a loop.
+    for fault in [#", "fail": {"3": 404}"#, #", "jump": {"2": 1}"#] {
+      try await session.serve(options + fault)
+      let failed = try await session.sync(Self.source())
+      #expect(!failed.contains("records"), "\(failed)")
+      #expect(try session.mode == nil, "\(failed)")
+    }
+    try await session.serve(options)
+    #expect(
+      try await session.sync(Self.source()).hasSuffix("9 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
+    )
+    #expect(try await session.requests().count == 3)
+  }
+
+  @Test("an old cursor that is refused makes the run begin again")
+  func refused() async throws {
+    let scene = try Scene()
+    let source = Source(.probe, "things", rows: "data", paging: .next("next"), resume: .always)
+    func page(_ query: [String: String]?, _ ids: [Int], next: String, status: Int = 200) -> Route {
+      Route("/things", query: query, status: status, body: list(ids, #""next": \#(next)"#))
+    }
+    let lines = try await Row.$source.withValue(source) {
+      let failed = try await scene.run(
+        Row.self,
+        [
+          page(["c": "old2"], [], next: "null", status: 503), page(["c": "old1"], [2], next: #""?c=old2""#),
+          page(nil, [1], next: #""?c=old1""#),
+        ])
+      try scene.server.reset()
+      // The cursor that the kept pages lead to is not known any more.
+      return try await (
+        failed,
+        scene.run(
+          Row.self,
+          [
+            page(["c": "old2"], [], next: "null", status: 410), page(["c": "new1"], [2], next: #""?c=new2""#),
+            page(["c": "new2"], [3], next: "null"), page(nil, [1], next: #""?c=new1""#),
+          ])
+      )
+    }
+    #expect(!lines.0.contains("records"), "\(lines)")
+    #expect(
+      lines.1 == "thing: 3 pages, 3 records, 3 inserted, 0 updated, 0 unchanged, 0 deleted, proven",
+      "\(lines)")
+    #expect(
+      try scene.requests().map(\.target) == ["/things?c=old2", "/things", "/things?c=new1", "/things?c=new2"])
+  }
+
+  @Test("pages are void when they are old, when another declaration asks, on demand, and after another run")
+  func void() async throws {
+    let options = #""n": 9, "size": 3"#
+    func requests(
+      _ change: String, _ first: Source, _ second: Source, resumes: Bool = true, inFull: Bool = false
+    )
+      async throws
+    {
+      let session = try Session()
+      try await session.serve(options + #", "fail": {"3": 503}"#)
+      _ = try await session.sync(first)
+      try await session.serve(options)
+      let line = try await session.sync(second, resumes: resumes, inFull: inFull)
+      #expect(line.hasSuffix("0 deleted, proven"), "\(change): \(line)")
+      #expect(try await session.requests().count == 3, "\(change)")
+      #expect(try session.mode == nil, "\(change)")
+    }
+    let kept = Self.source()
+    try await requests("age", kept, Self.source(resume: .within(.zero, after: .zero)))
+    try await requests("never", Self.source(resume: .never), kept)
+    try await requests("later", Self.source(resume: .within(.seconds(3600))), kept)
+    try await requests("--no-resume", kept, kept, resumes: false)
+    try await requests("--full", kept, kept, inFull: true)
+    try await requests("declaration", kept, Self.source(query: ["q": "1"]))
+
+    // Another run committed meanwhile: what was read before it is older than the rows.
+    let session = try Session()
+    try await session.serve(options + #", "fail": {"3": 503}"#)
+    _ = try await session.sync(kept)
+    let journal = try Data(contentsOf: URL(fileURLWithPath: session.journal))
+    try await session.serve(options)
+    _ = try await session.sync(kept)
+    try journal.write(to: URL(fileURLWithPath: session.journal))
+    #expect(try await session.sync(kept).hasSuffix("9 unchanged, 0 deleted, proven"))
+  }
+
+  @Test("what is kept is bounded, and what is damaged is asked for again")
+  func bounds() async throws {
+    let options = #""n": 30, "size": 3, "prefix": "\#(String(repeating: "x", count: 300))""#
+    /// - Returns: pages that were kept, of nine.
+    func kept(_ resume: Resume = .always, _ damage: (inout Data) -> Void = { _ in }) async throws -> Int {
+      let session = try Session()
+      let source = Self.source(resume: resume)
+      try await session.serve(options + #", "fail": {"10": 503}"#)
+      _ = try await session.sync(source)
+      var file = try Data(contentsOf: URL(fileURLWithPath: session.journal))
+      damage(&file)
+      try file.write(to: URL(fileURLWithPath: session.journal))
+      try await session.serve(options)
+      let line = try await session.sync(source)
+      #expect(line.contains("30 records, 30 inserted"), "\(line)")
+      #expect(try session.rows().split(separator: "\n").count == 30)
+      return try await 10 - session.requests().count
+    }
+    #expect(try await kept() == 9)
+    #expect(try await kept(.within(.seconds(3600), bytes: 3000, after: .zero)) == 2)
+    #expect(try await kept { $0.removeLast() } == 8)
+    #expect(try await kept { $0.append(contentsOf: Array("SYNP\u{1}".utf8)) } == 9)
+    #expect(try await kept { $0[$0.count / 2] ^= 1 } == 8)
+    #expect(try await kept { $0 = Data() } == 0)
+    #expect(try await kept { $0 = Data(repeating: 0, count: 9000) } == 0)
+    #expect(try await kept { $0 = Data($0.prefix(20)) } == 0)
+  }
+}
