@@ -1,108 +1,135 @@
 import SyncEngine
 
-/// Writes one run in one transaction.
+/// Writes one run.
 struct CommitWriter {
   private let commit: Commit
   private let cancellation: Cancellation
 
-  init(_ commit: Commit, _ cancellation: Cancellation) {
+  private init(_ commit: Commit, _ cancellation: Cancellation) {
     (self.commit, self.cancellation) = (commit, cancellation)
   }
 
-  func write(to connection: Connection) throws -> Committed {
-    try connection.transaction(isUndone: commit.isRehearsal) { connection in
-      try Journal.create(in: connection)
-      RunStep.next()
-      try demandKeptTables(in: connection)
-      for schema in commit.referenced { try TableWriter(schema, in: connection).createIfAbsent() }
-      let main = try TableWriter(commit.rows.schema, in: connection)
-      try main.createIfAbsent()
-      // All tables before any row: a row may refer to a table that is written later.
-      for nested in commit.nested { try TableWriter(nested.rows.schema, in: connection).createIfAbsent() }
-      // Writers know the table as it is when they are made. One table may be that of several lists.
-      let nestedTables = try commit.nested.map { try TableWriter($0.rows.schema, in: connection) }
-      for (nested, table) in zip(commit.nested, nestedTables) where nested.replacement != nil {
-        try table.noteStrays()
-      }
-      RunStep.next()
-      var run = commit.run
-      let session =
-        try commit.tellsChanges
-        ? ChangeSession(of: [main.schema.name] + commit.nested.map(\.rows.schema.name), in: connection) : nil
-
-      // References are checked at the commit: rows may come in any order.
-      try connection.execute("PRAGMA defer_foreign_keys = ON")
-      // The rows to delete are those that stood there before the run, whatever triggers insert in it.
-      var gone: GoneRows?
-      if let deletion = commit.deletion {
-        var found = try GoneRows(
-          of: main.schema, seen: deletion.seen, kept: commit.seen, scope: deletion.scope, in: connection)
-        if deletion.runs > 1 {
-          try found.keepThoseMissing(inRuns: deletion.runs, of: run.entity, in: connection)
+  /// Writes all runs in one transaction, and calls `body` at its end.
+  ///
+  /// - Parameter isUndone: whether nothing of it stays. What `body` reads is not held against the references of the rows.
+  /// - Throws: ``FailedCommit``
+  static func write<R>(
+    _ commits: [Commit], _ cancellation: Cancellation, isUndone: Bool = false, to connection: Connection,
+    body: ([Committed]) throws -> R
+  ) throws -> R {
+    var position = 0
+    do {
+      return try connection.transaction(
+        isUndone: isUndone || commits.contains(where: \.isRehearsal), checksReferences: !isUndone
+      ) { connection in
+        try Journal.create(in: connection)
+        var done: [Committed] = []
+        for (index, commit) in commits.enumerated() {
+          position = index
+          done.append(try CommitWriter(commit, cancellation).write(in: connection))
         }
-        let largest = try Journal.largestScope(before: run, in: connection)
-        try deletion.bound.check(
-          deleting: found.count, of: found.rowsInScope, largest: largest,
-          isAnswerEmpty: deletion.isAnswerEmpty, allowed: deletion.allowed)
-        run.exceedsGuard = deletion.bound.isExceeded(
-          deleting: found.count, of: found.rowsInScope, largest: largest)
-        run.rowsInScope = found.rowsInScope
-        gone = found.count > 0 ? found : nil
-      } else {
-        if commit.seen.keptRows > 0 { try GoneRows.demand(commit.seen, in: main.schema, connection) }
-        try GoneRows.forgetAbsence(of: run.entity, seen: commit.seen.index, in: main.schema, connection)
+        return try body(done)
+      } explainingConstraint: { connection in
+        for (index, commit) in commits.enumerated() {
+          position = index
+          let schemas = [commit.rows.schema] + commit.nested.map(\.rows.schema)
+          if let conflict = try ReferenceViolations(of: schemas, andToThem: true, in: connection).conflict {
+            return conflict
+          }
+        }
+        return nil
       }
-      // Deletions first, so that what was unique about a row that is gone is free; but where a deletion could reach
-      // back into the table by a cascade, a row that has moved away from a gone one must have moved before.
-      let stated = try commit.tombstones.map {
-        try GoneRows(named: $0.keys, mark: $0.mark, of: main.schema, in: connection)
-      }
-      if let stated, let rule = commit.tombstones {
-        try rule.bound.check(
-          deleting: stated.count, of: stated.rowsInScope, isAnswerEmpty: false, allowed: rule.allowed)
-      }
-      let deletesLast = try (gone != nil || stated != nil) && main.cascadesIntoItself()
-      func delete() throws {
-        run.deleted += try self.delete(gone, commit.deletion.map(Rule.init), in: connection)
-        run.deleted += try self.delete(stated, commit.tombstones.map(Rule.init), in: connection)
-      }
-      RunStep.next()
-      if !deletesLast { try delete() }
-      RunStep.next()
-      let counts = try main.upsert(commit.rows, cancellation)
-      (run.inserted, run.updated) = (counts.inserted, counts.updated)
-      // Those of pages that were as before were not compared.
-      run.unchanged += counts.unchanged
-      if deletesLast { try delete() }
-      gone?.discard(in: connection)
-      stated?.discard(in: connection)
-      if let mark = commit.mark {
-        try GoneRows.unmark(
-          mark, seen: commit.seen.index, besides: commit.tombstones?.keys, in: main.schema, connection)
-      }
+    } catch { throw FailedCommit(position: position, error: error) }
+  }
 
-      var changed = counts.inserted + counts.updated + run.deleted > 0 ? [main.schema.name] : []
-      for (nested, table) in zip(commit.nested, nestedTables)
-      where try write(nested, to: table, in: connection) {
-        changed.append(nested.rows.schema.name)
-      }
-      RunStep.next()
-      try Journal.append(commit.rejects, of: run, in: connection)
-      let tables = [commit.rows.schema] + commit.nested.map(\.rows.schema)
-      let names = tables.map { quoted($0.name.asciiLowercased) }.joined(separator: " ")
-      try Journal.set(commit.state.merging(["tables": names]) { $1 }, of: run.entity, in: connection)
-      if !commit.isIncrement || !changed.isEmpty {
-        try Journal.set(commit.pages, of: run.entity, in: connection)
-      }
-      for table in changed { try Journal.forgetPages(on: table, besides: run.entity, in: connection) }
-      RunStep.next()
-      try Journal.append(run, in: connection)
-      return Committed(run: run, changes: try session?.changes())
-    } explainingConstraint: { connection in
-      try ReferenceViolations(
-        of: [commit.rows.schema] + commit.nested.map(\.rows.schema), andToThem: true, in: connection
-      ).conflict
+  /// In a transaction.
+  private func write(in connection: Connection) throws -> Committed {
+    RunStep.next()
+    try demandKeptTables(in: connection)
+    for schema in commit.referenced { try TableWriter(schema, in: connection).createIfAbsent() }
+    let main = try TableWriter(commit.rows.schema, in: connection)
+    try main.createIfAbsent()
+    // All tables before any row: a row may refer to a table that is written later.
+    for nested in commit.nested { try TableWriter(nested.rows.schema, in: connection).createIfAbsent() }
+    // Writers know the table as it is when they are made. One table may be that of several lists.
+    let nestedTables = try commit.nested.map { try TableWriter($0.rows.schema, in: connection) }
+    for (nested, table) in zip(commit.nested, nestedTables) where nested.replacement != nil {
+      try table.noteStrays()
     }
+    RunStep.next()
+    var run = commit.run
+    let session =
+      try commit.tellsChanges
+      ? ChangeSession(of: [main.schema.name] + commit.nested.map(\.rows.schema.name), in: connection) : nil
+
+    // References are checked at the commit: rows may come in any order.
+    try connection.execute("PRAGMA defer_foreign_keys = ON")
+    // The rows to delete are those that stood there before the run, whatever triggers insert in it.
+    var gone: GoneRows?
+    if let deletion = commit.deletion {
+      var found = try GoneRows(
+        of: main.schema, seen: deletion.seen, kept: commit.seen, scope: deletion.scope, in: connection)
+      if deletion.runs > 1 {
+        try found.keepThoseMissing(inRuns: deletion.runs, of: run.entity, in: connection)
+      }
+      let largest = try Journal.largestScope(before: run, in: connection)
+      try deletion.bound.check(
+        deleting: found.count, of: found.rowsInScope, largest: largest,
+        isAnswerEmpty: deletion.isAnswerEmpty, allowed: deletion.allowed)
+      run.exceedsGuard = deletion.bound.isExceeded(
+        deleting: found.count, of: found.rowsInScope, largest: largest)
+      run.rowsInScope = found.rowsInScope
+      gone = found.count > 0 ? found : nil
+    } else {
+      if commit.seen.keptRows > 0 { try GoneRows.demand(commit.seen, in: main.schema, connection) }
+      try GoneRows.forgetAbsence(of: run.entity, seen: commit.seen.index, in: main.schema, connection)
+    }
+    // Deletions first, so that what was unique about a row that is gone is free; but where a deletion could reach
+    // back into the table by a cascade, a row that has moved away from a gone one must have moved before.
+    let stated = try commit.tombstones.map {
+      try GoneRows(named: $0.keys, mark: $0.mark, of: main.schema, in: connection)
+    }
+    if let stated, let rule = commit.tombstones {
+      try rule.bound.check(
+        deleting: stated.count, of: stated.rowsInScope, isAnswerEmpty: false, allowed: rule.allowed)
+    }
+    let deletesLast = try (gone != nil || stated != nil) && main.cascadesIntoItself()
+    func delete() throws {
+      run.deleted += try self.delete(gone, commit.deletion.map(Rule.init), in: connection)
+      run.deleted += try self.delete(stated, commit.tombstones.map(Rule.init), in: connection)
+    }
+    RunStep.next()
+    if !deletesLast { try delete() }
+    RunStep.next()
+    let counts = try main.upsert(commit.rows, cancellation)
+    (run.inserted, run.updated) = (counts.inserted, counts.updated)
+    // Those of pages that were as before were not compared.
+    run.unchanged += counts.unchanged
+    if deletesLast { try delete() }
+    gone?.discard(in: connection)
+    stated?.discard(in: connection)
+    if let mark = commit.mark {
+      try GoneRows.unmark(
+        mark, seen: commit.seen.index, besides: commit.tombstones?.keys, in: main.schema, connection)
+    }
+
+    var changed = counts.inserted + counts.updated + run.deleted > 0 ? [main.schema.name] : []
+    for (nested, table) in zip(commit.nested, nestedTables)
+    where try write(nested, to: table, in: connection) {
+      changed.append(nested.rows.schema.name)
+    }
+    RunStep.next()
+    try Journal.append(commit.rejects, of: run, in: connection)
+    let tables = [commit.rows.schema] + commit.nested.map(\.rows.schema)
+    let names = tables.map { quoted($0.name.asciiLowercased) }.joined(separator: " ")
+    try Journal.set(commit.state.merging(["tables": names]) { $1 }, of: run.entity, in: connection)
+    if !commit.isIncrement || !changed.isEmpty {
+      try Journal.set(commit.pages, of: run.entity, in: connection)
+    }
+    for table in changed { try Journal.forgetPages(on: table, besides: run.entity, in: connection) }
+    RunStep.next()
+    try Journal.append(run, in: connection)
+    return Committed(run: run, changes: try session?.changes())
   }
 
   /// Makes sure that rows which did not come again, since their page was the same, are there with all their columns.

@@ -158,9 +158,10 @@ final class Connection: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - isUndone: whether all of it is undone at the end.
+  ///   - checksReferences: whether what is undone fails where a commit would, for references that do not hold.
   ///   - explainingConstraint: says why a reference does not hold at the commit, in better words than SQLite.
   func transaction<R>(
-    isUndone: Bool = false, _ body: (Connection) throws -> R,
+    isUndone: Bool = false, checksReferences: Bool = true, _ body: (Connection) throws -> R,
     explainingConstraint: (Connection) throws -> (any Error)? = { _ in nil }
   ) throws -> R {
     RunStep.next()
@@ -169,7 +170,7 @@ final class Connection: @unchecked Sendable {
       let result = try body(self)
       if isUndone {
         // What a commit would refuse is refused.
-        if try integer("SELECT 1 FROM pragma_foreign_key_check LIMIT 1") != nil,
+        if checksReferences, try integer("SELECT 1 FROM pragma_foreign_key_check LIMIT 1") != nil,
           let explanation = try explainingConstraint(self)
         {
           throw explanation

@@ -131,14 +131,29 @@ public final class SQLite: Store {
     return try await perform { connection, _ in try Journal.rejects(of: tables, in: connection) }
   }
 
-  public func commit(_ commit: Commit) async throws -> Committed {
-    if commit.isRehearsal, !exists {
-      return try CommitWriter(commit, Cancellation()).write(
-        to: Connection(path: ":memory:", busyLimit: busyLimit))
+  public func commit(_ commits: [Commit]) async throws -> [Committed] {
+    if commits.contains(where: \.isRehearsal), !exists {
+      return try CommitWriter.write(
+        commits, Cancellation(), to: Connection(path: ":memory:", busyLimit: busyLimit)
+      ) { $0 }
     }
     return try await perform { connection, cancellation in
-      try CommitWriter(commit, cancellation).write(to: connection)
+      try CommitWriter.write(commits, cancellation, to: connection) { $0 }
     }
+  }
+
+  public func rows(
+    of schema: TableSchema, columns: [Column], after commits: [Commit]
+  ) async throws -> [[StoredValue]] {
+    @Sendable func read(_ connection: Connection, _ cancellation: Cancellation) throws -> [[StoredValue]] {
+      var rows: [[StoredValue]] = []
+      try CommitWriter.write(commits, cancellation, isUndone: true, to: connection) { _ in
+        try RowReader.read(schema, columns, key: nil, in: connection) { rows.append($0) }
+      }
+      return rows
+    }
+    if !exists { return try read(Connection(path: ":memory:", busyLimit: busyLimit), Cancellation()) }
+    return try await perform { try read($0, $1) }
   }
 
   public func countUnseen(

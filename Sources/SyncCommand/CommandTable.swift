@@ -69,7 +69,8 @@ enum CommandName: String, CaseIterable {
     switch self {
     case .once:
       [
-        .config, .store, .full, .noResume, .allowDeletes, .changes, .wait, .logFormat, .trace, .quiet, .help,
+        .config, .store, .atomic, .full, .noResume, .allowDeletes, .changes, .wait, .logFormat, .trace,
+        .quiet, .help,
       ]
     case .watch: [.config, .store, .interval, .noResume, .wait, .logFormat, .trace, .quiet, .help]
     case .plan: [.config, .store, .full, .allowDeletes, .logFormat, .quiet, .help]
@@ -91,6 +92,7 @@ enum CommandOption: String, CaseIterable {
   case wait = "--wait"
   case logFormat = "--log-format"
   case quiet = "--quiet"
+  case atomic = "--atomic"
   case full = "--full"
   case noResume = "--no-resume"
   case allowDeletes = "--allow-deletes"
@@ -110,7 +112,7 @@ enum CommandOption: String, CaseIterable {
     case .interval, .wait: "DURATION"
     case .logFormat: "text|json"
     case .limit, .allowDeletes: "NUMBER"
-    case .quiet, .full, .noResume, .runs, .changes, .trace, .dropColumns, .help, .version: nil
+    case .quiet, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .help, .version: nil
     }
   }
 
@@ -121,6 +123,7 @@ enum CommandOption: String, CaseIterable {
     case .interval: "time from one run's start to the next one's, such as 30s, 5m or 1h (default: 5m)"
     case .wait: "how long to wait for another run of the same entity (default: 60s)"
     case .logFormat: "one line for people, or one JSON object, for each run"
+    case .atomic: "write all entities in one transaction, or none of them"
     case .full: "ask for every page in full, also where it has not changed"
     case .noResume: "ask for pages again that a run had read which did not end, and keep none"
     case .allowDeletes: "let each entity delete so many rows in this run, whatever its guard says"

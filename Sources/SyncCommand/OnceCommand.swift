@@ -11,6 +11,11 @@ struct OnceCommand {
   }
 
   func run() async -> ExitStatus {
+    if program.isAtomic {
+      let status = await program.syncTogether(reporter)
+      reporter.finish()
+      return .of(status.map { [$0] } ?? [])
+    }
     var statuses: [ExitStatus] = []
     for entity in program.entities {
       guard let status = await program.sync(entity, reporter) else { break }
@@ -24,10 +29,26 @@ struct OnceCommand {
 extension Program {
   /// Syncs one entity and reports it; nil when the program was told to stop.
   func sync(_ entity: any Entity.Type, _ reporter: RunReporter) async -> ExitStatus? {
+    await report(entity.name, reporter) {
+      [try await engine.sync(entity, tellingChanges: tellsChanges, onProgress: reporter.progress)]
+    }
+  }
+
+  /// The same for all entities in one transaction.
+  func syncTogether(_ reporter: RunReporter) async -> ExitStatus? {
+    await report(entities.map { $0.name }.joined(separator: ", "), reporter) {
+      try await engine.sync(together: entities, tellingChanges: tellsChanges, onProgress: reporter.progress)
+    }
+  }
+
+  private func report(
+    _ names: String, _ reporter: RunReporter, _ sync: () async throws -> [SyncReport]
+  ) async -> ExitStatus? {
     do {
-      let report = try await engine.sync(entity, tellingChanges: tellsChanges, onProgress: reporter.progress)
-      for change in report.changes ?? [] { console.write(change.json(of: entity.name)) }
-      if !tellsChanges { reporter.succeeded(report) }
+      for report in try await sync() {
+        for change in report.changes ?? [] { console.write(change.json(of: report.record.entity)) }
+        if !tellsChanges { reporter.succeeded(report) }
+      }
       return .done
     } catch let error as SyncError {
       reporter.failed(error)
@@ -40,7 +61,7 @@ extension Program {
       console.show("")
       return nil
     } catch {
-      console.complain("\(entity.name): \(engine.redactor.redact("\(error)"))")
+      console.complain("\(names): \(engine.redactor.redact("\(error)"))")
       return .failed
     }
   }

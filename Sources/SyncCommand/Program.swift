@@ -16,6 +16,8 @@ struct Program: Sendable {
   let dropsColumns: Bool
   /// Whether each changed row of a run is told.
   let tellsChanges: Bool
+  /// Whether all entities are written in one transaction.
+  let isAtomic: Bool
   /// Whether each page of a run is told.
   let traces: Bool
   /// How many records `get` shows, or runs `status`.
@@ -47,6 +49,7 @@ struct Program: Sendable {
     dropsColumns = invocation[.dropColumns] != nil
     traces = invocation[.trace] != nil
     tellsChanges = invocation[.changes] != nil
+    isAtomic = invocation[.atomic] != nil
     limit = try Self.number(invocation, .limit) ?? 10
     showsRuns = invocation[.runs] != nil
 

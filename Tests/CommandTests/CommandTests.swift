@@ -35,6 +35,24 @@ struct CommandTests {
 
   private static let books = Route("/books", file: Repository.root + "/Tests/Fixtures/books/books.json")
 
+  @Test("once --atomic writes all entities or none")
+  func atomic() throws {
+    let call = try Call([Self.books])
+    let failed = try call("once", "book", "post", "--atomic", "--config", "c.json")
+    #expect(failed.status == 1 && failed.output == "", "\(failed)")
+    #expect(
+      failed.errors
+        == "syncd: post: page 1 (\(call.server.base)/posts): HTTP 404 Not Found: no such route: /posts\n",
+      "\(failed)")
+    let status = try call("status", "--config", "c.json").output.replacing(/\d+ s ago/, with: "N s ago")
+    #expect(status.contains("nothing was written, since post failed"), "\(status)")
+    #expect(throws: TestFailure.self) { try Rows.text(call.folder.path + "/t.sqlite", "SELECT * FROM book") }
+    try call.server.serve([Self.books, Route("/posts", body: "[]")])
+    let done = try call("once", "book", "post", "--atomic", "--config", "c.json")
+    #expect(done.status == 0 && done.output.hasPrefix("book: 5 records, 5 inserted"), "\(done)")
+    #expect(done.output.contains("\npost: 0 records"), "\(done)")
+  }
+
   @Test("once: a line for each run on standard output, nothing else anywhere, status 0")
   func once() throws {
     let call = try Call([Self.books])

@@ -8,11 +8,14 @@ extension Engine {
   ) async throws -> SyncPlan {
     let prepared = try prepared(entity)
     let plan = prepared.plan
-    var run = RunRecord(
-      run: Self.newRunID(), entity: plan.name, started: Timestamp.now, finished: 0, outcome: .failed)
+    var runs = [
+      RunRecord(
+        run: Self.newRunID(), entity: plan.name, started: Timestamp.now, finished: 0, outcome: .failed)
+    ]
+    var position = 0
     do {
       let (work, done) = try await fetchAndCommit(
-        prepared, &run, isRehearsal: true, tellsChanges: true, onProgress)
+        [prepared], &runs, at: &position, isRehearsal: true, tellsChanges: true, onProgress)[0]
       var planned = SyncPlan(record: done.run, changes: done.changes ?? [])
       if let withheld = work.withheld, plan.deletion.isByAbsence, work.commit.isIncrement == false {
         let keys = try await store.unseen(work.commit.seen.index, scope: work.scope, in: plan.schema)
@@ -42,7 +45,7 @@ extension Engine {
     let plan = prepared.plan
     do {
       for schema in plan.tables { try await store.check(schema) }
-      let parents = try readParents(plan)
+      let parents = try await readParents(plan)
       guard let parent = parents.first else { return (0, []) }
       var seen = SeenKeys()
       let walk = try await walker(prepared, { _ in }).walk(
@@ -93,7 +96,7 @@ extension Engine {
     do {
       var seen = SeenKeys()
       return try await walker(prepared, onProgress).walk(
-        parents: try readParents(prepared.plan), seen: &seen, number: 1, extent: extent)
+        parents: try await readParents(prepared.plan), seen: &seen, number: 1, extent: extent)
     } catch let error as CancellationError {
       throw error
     } catch {

@@ -13,57 +13,87 @@ extension Engine {
     var scope: DeletionScope?
   }
 
-  /// Fetches everything that a run writes, and writes it. Where rows of pages that were not sent again turn out to be
-  /// gone, it fetches once more, those pages in full.
+  /// Fetches everything that runs write, and writes it in one transaction. Where rows of pages that were not sent again
+  /// turn out to be gone, it fetches once more, those pages in full.
   ///
   /// A rehearsal whose deletion the guard refuses goes on without it.
+  ///
+  /// - Parameters:
+  ///   - entities: parents before their children.
+  ///   - position: set to the entity that an error is about.
   func fetchAndCommit(
-    _ prepared: Prepared, _ run: inout RunRecord, isRehearsal: Bool = false, tellsChanges: Bool,
-    _ onProgress: @escaping @Sendable (SyncProgress) -> Void
-  ) async throws -> (Work, Committed) {
-    let begun = run
-    var asksInFull = options.asksInFull
-    var distrusted: Set<String> = []
+    _ entities: [Prepared], _ runs: inout [RunRecord], at position: inout Int, isRehearsal: Bool = false,
+    tellsChanges: Bool, _ onProgress: @escaping @Sendable (SyncProgress) -> Void
+  ) async throws -> [(work: Work, done: Committed)] {
+    let begun = runs
+    var trust = entities.map { _ in Trust(asksInFull: options.asksInFull) }
     while true {
-      var journal: (any PageJournal)?
-      var work: Work?
+      var journals: [any PageJournal] = []
+      var works: [Work] = []
       do {
-        var fetched = try await self.work(
-          prepared, &run, isRehearsal: isRehearsal, asksInFull: asksInFull, distrusting: distrusted, &journal,
-          onProgress)
-        (fetched.commit.isRehearsal, fetched.commit.tellsChanges) = (isRehearsal, tellsChanges)
-        work = fetched
+        for (index, prepared) in entities.enumerated() {
+          position = index
+          var journal: (any PageJournal)?
+          defer { if let journal { journals.append(journal) } }
+          var work = try await work(
+            prepared, &runs[index], isRehearsal: isRehearsal, trust[index], after: works.map(\.commit),
+            &journal,
+            onProgress)
+          (work.commit.isRehearsal, work.commit.tellsChanges) = (isRehearsal, tellsChanges)
+          works.append(work)
+        }
         RunStep.next()
-        let done = try await store.commit(fetched.commit)
-        journal?.clear()
-        return (fetched, done)
-      } catch let missing as KeptRowsMissing where !asksInFull {
-        journal?.clear()
-        run = begun
-        asksInFull = !distrusted.isEmpty || missing.pages.isEmpty
-        distrusted = missing.pages
-      } catch let refusal as GuardRefusal {
-        journal?.clear()
-        guard isRehearsal, var work, work.commit.deletion != nil else { throw refusal }
-        work.withheld = redactor.redact("\(refusal)")
-        work.commit.deletion = nil
-        return (work, try await store.commit(work.commit))
+        let done = try await store.commit(works.map(\.commit))
+        for journal in journals { journal.clear() }
+        return Array(zip(works, done))
       } catch {
+        let failure = error as? FailedCommit
+        position = failure?.position ?? position
+        let error = failure?.error ?? error
         // What failed for what it is would fail the next run too, if that took the same pages.
         let mayPass =
           error is CancellationError || error is StoreError || (error as? WalkFailure)?.mayPass == true
-        if !mayPass { journal?.clear() }
-        throw error
+        if !mayPass { for journal in journals { journal.clear() } }
+        if let missing = error as? KeptRowsMissing, trust[position].loses(missing.pages) {
+          runs = begun
+        } else if error is GuardRefusal, isRehearsal, works.indices.contains(position),
+          works[position].commit.deletion != nil
+        {
+          works[position].withheld = redactor.redact("\(error)")
+          works[position].commit.deletion = nil
+          return Array(zip(works, try await store.commit(works.map(\.commit))))
+        } else {
+          throw error
+        }
       }
+    }
+  }
+
+  /// What is asked for in full.
+  struct Trust {
+    var asksInFull: Bool
+    /// Pages that are, by their names.
+    private(set) var distrusted: Set<String> = []
+
+    init(asksInFull: Bool) { self.asksInFull = asksInFull }
+
+    /// Asks for more in full than before; false where that is not possible.
+    mutating func loses(_ pages: Set<String>) -> Bool {
+      if asksInFull { return false }
+      asksInFull = !distrusted.isEmpty || pages.isEmpty
+      distrusted = pages
+      return true
     }
   }
 
   /// Fetches everything that a run writes.
   ///
-  /// - Parameter journal: set to where its pages are kept until they are committed.
+  /// - Parameters:
+  ///   - staged: what is going to be written in the same transaction, before it.
+  ///   - journal: set to where its pages are kept until they are committed.
   private func work(
-    _ prepared: Prepared, _ run: inout RunRecord, isRehearsal: Bool, asksInFull: Bool,
-    distrusting distrusted: Set<String>, _ journal: inout (any PageJournal)?,
+    _ prepared: Prepared, _ run: inout RunRecord, isRehearsal: Bool, _ trust: Trust, after staged: [Commit],
+    _ journal: inout (any PageJournal)?,
     _ onProgress: @escaping @Sendable (SyncProgress) -> Void
   ) async throws -> Work {
     let plan = prepared.plan
@@ -74,7 +104,7 @@ extension Engine {
     let scope = Digest.hmacSHA256(plan.scope(principal: principal), key: hashKey)
     let pageScope = Digest.hmacSHA256(plan.pageScope(principal: principal), key: hashKey)
     let state = store.exists ? try await store.state(of: plan.name) : [:]
-    let parents = try readParents(plan)
+    let parents = try await readParents(plan, after: staged)
 
     var walker = walker(prepared, onProgress)
     let parentsNow = plan.incremental == nil ? "" : Digest.hmacSHA256("\(parents)", key: hashKey)
@@ -83,7 +113,7 @@ extension Engine {
     // Of a parent that is new everything is news.
     let isOther = state["scope"] != scope || plan.parent != nil && state["parents"] != parentsNow
     var increment = try Increment(
-      plan, kept: state["watermark"], isFull: asksInFull || isDue || isOther || lastFull == nil)
+      plan, kept: state["watermark"], isFull: trust.asksInFull || isDue || isOther || lastFull == nil)
     walker.increment = increment
     walker.hashKey = hashKey
     if !isRehearsal {
@@ -95,9 +125,9 @@ extension Engine {
     if let begun = journal?.begun { walker.context.startedAt = begun }
     if plan.isConditional, increment.isFull {
       walker.kept = KeptPages()
-      if !asksInFull, state["pages"] == pageScope {
+      if !trust.asksInFull, state["pages"] == pageScope {
         walker.kept = KeptPages(
-          try await store.pages(of: plan.name), besides: distrusted)
+          try await store.pages(of: plan.name), besides: trust.distrusted)
       }
     }
     var seen = SeenKeys()
@@ -201,11 +231,20 @@ extension Engine {
   }
 
   /// The rows that requests are made for; one without values where the source has no parents.
-  func readParents(_ plan: EntityPlan) throws -> [[StoredValue]] {
+  ///
+  /// - Parameter staged: what is going to be written before they are asked for.
+  func readParents(_ plan: EntityPlan, after staged: [Commit] = []) async throws -> [[StoredValue]] {
     guard let parent = plan.parent else { return [[]] }
     var rows: [[StoredValue]] = []
+    let isStaged = staged.contains { commit in
+      ([commit.rows.schema] + commit.nested.map(\.rows.schema)).contains { $0.name == parent.schema.name }
+    }
     do {
-      try store.rows(of: parent.schema, columns: parent.columns, key: nil) { rows.append($0) }
+      if isStaged {
+        rows = try await store.rows(of: parent.schema, columns: parent.columns, after: staged)
+      } else {
+        try store.rows(of: parent.schema, columns: parent.columns, key: nil) { rows.append($0) }
+      }
     } catch let error as StoreError {
       throw StoreError("the parents cannot be read (sync \(parent.schema.name) first?): \(error)")
     }

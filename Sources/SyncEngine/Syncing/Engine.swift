@@ -114,24 +114,29 @@ public final class Engine: Sendable {
     }
   }
 
-  /// The right to run on the entity's tables.
-  func lease(_ plan: EntityPlan) async throws -> [any Lease] {
+  /// The right to run on the entities' tables.
+  func lease(_ plans: EntityPlan...) async throws -> [any Lease] { try await lease(plans) }
+
+  func lease(_ plans: [EntityPlan]) async throws -> [any Lease] {
+    // Always in the same order, so that no two runs can wait for each other.
+    var tables: [String: String] = [:]
+    for plan in plans {
+      for table in plan.leasedTables where tables[table] == nil { tables[table] = plan.name }
+    }
     var leases: [any Lease] = []
-    do {
-      for table in plan.leasedTables {
-        leases.append(try await store.lease(table: table, wait: options.wait))
-      }
-      return leases
-    } catch {
-      for lease in leases { lease.end() }
-      switch error {
-      case let error as LeaseTimeout:
-        throw SyncError(kind: .busy, entity: plan.name, message: error.description)
-      case let error as StoreError:
-        throw SyncError(kind: .failed, entity: plan.name, message: redactor.redact(error.description))
-      default: throw error
+    for (table, entity) in tables.sorted(by: { $0.key < $1.key }) {
+      do { leases.append(try await store.lease(table: table, wait: options.wait)) } catch {
+        for lease in leases { lease.end() }
+        switch error {
+        case let error as LeaseTimeout:
+          throw SyncError(kind: .busy, entity: entity, message: error.description)
+        case let error as StoreError:
+          throw SyncError(kind: .failed, entity: entity, message: redactor.redact(error.description))
+        default: throw error
+        }
       }
     }
+    return leases
   }
 
   func prepared(_ entity: any Entity.Type) throws -> Prepared {
@@ -181,43 +186,79 @@ public final class Engine: Sendable {
     _ entity: any Entity.Type, tellingChanges: Bool = false,
     onProgress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
   ) async throws -> SyncReport {
-    let prepared = try prepared(entity)
-    let plan = prepared.plan
+    let reports = try await run([entity], tellingChanges: tellingChanges, onProgress)
+    return reports[0]
+  }
+
+  /// Fetches all pages of several entities, then writes all of them in one transaction: who reads sees all of them as they
+  /// were, or all as they are. The rows of all entities are held in memory until then.
+  ///
+  /// Parents come before their children, which are asked for with the rows that their parents are going to have.
+  ///
+  /// - Returns: what was written, entity by entity, in the order in which they were fetched.
+  /// - Throws: as ``sync(_:tellingChanges:onProgress:)``; the error names the entity for which nothing was written.
+  @discardableResult
+  public func sync(
+    together entities: [any Entity.Type], tellingChanges: Bool = false,
+    onProgress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+  ) async throws -> [SyncReport] {
+    if entities.isEmpty { return [] }
+    return try await run(Self.parentsFirst(entities), tellingChanges: tellingChanges, onProgress)
+  }
+
+  private func run(
+    _ entities: [any Entity.Type], tellingChanges: Bool,
+    _ onProgress: @escaping @Sendable (SyncProgress) -> Void
+  ) async throws -> [SyncReport] {
+    let prepared = try entities.map { try self.prepared($0) }
     let clock = ContinuousClock.now
-    var run = RunRecord(
-      run: Self.newRunID(), entity: plan.name, started: Timestamp.now, finished: 0, outcome: .failed)
-    let leases = try await lease(plan)
+    let leases = try await lease(prepared.map(\.plan))
     defer { for lease in leases { lease.end() } }
+    var runs = prepared.map {
+      RunRecord(
+        run: Self.newRunID(), entity: $0.plan.name, started: Timestamp.now, finished: 0, outcome: .failed)
+    }
+    var position = 0
     do {
       let isWatched = observers.withLock { !$0.isEmpty }
-      let (work, done) = try await fetchAndCommit(
-        prepared, &run, tellsChanges: tellingChanges || isWatched, onProgress)
+      let written = try await fetchAndCommit(
+        prepared, &runs, at: &position, tellsChanges: tellingChanges || isWatched, onProgress)
       RunStep.next()
-      if isWatched, let changes = done.changes, !changes.isEmpty {
-        for observer in observers.withLock({ Array($0.values) }) { observer.yield(changes) }
+      var reports: [SyncReport] = []
+      for (prepared, (work, done)) in zip(prepared, written) {
+        if isWatched, let changes = done.changes, !changes.isEmpty {
+          for observer in observers.withLock({ Array($0.values) }) { observer.yield(changes) }
+        }
+        var report = SyncReport(
+          record: done.run, duration: .zero, absentColumns: work.absentColumns,
+          changes: tellingChanges ? done.changes : nil, pagesNotModified: work.pagesNotModified)
+        report.assets = await fetchAssets(prepared)
+        report.duration = clock.duration(to: .now)
+        reports.append(report)
       }
-      var report = SyncReport(
-        record: done.run, duration: .zero, absentColumns: work.absentColumns,
-        changes: tellingChanges ? done.changes : nil, pagesNotModified: work.pagesNotModified)
-      report.assets = await fetchAssets(prepared)
-      report.duration = clock.duration(to: .now)
-      return report
+      return reports
     } catch let error where error is CancellationError || Task.isCancelled {
       throw CancellationError()
     } catch {
       let isRefusal = error is GuardRefusal
       let message = redactor.redact("\(error)")
-      run.finished = Timestamp.now
-      run.outcome = isRefusal ? .refused : .failed
-      run.reason = message
       // The failure itself is what matters: that it could not be kept as well is said beside it.
       var suffix = ""
-      // Who has waited in vain does not wait once more.
-      do { try await store.record(run, isPatient: (error as? StoreError)?.isBusy != true) } catch {
-        suffix = " (and the run could not be recorded: \(redactor.redact("\(error)")))"
+      for index in runs.indices {
+        runs[index].finished = Timestamp.now
+        runs[index].outcome = isRefusal && index == position ? .refused : .failed
+        runs[index].reason =
+          index == position ? message : "nothing was written, since \(runs[position].entity) failed"
+        // Who has waited in vain does not wait once more.
+        do {
+          try await store.record(runs[index], isPatient: (error as? StoreError)?.isBusy != true)
+        } catch {
+          suffix = " (and the run could not be recorded: \(redactor.redact("\(error)")))"
+          break
+        }
       }
       throw SyncError(
-        kind: isRefusal ? .refused : .failed, entity: plan.name, message: message + suffix,
+        kind: isRefusal ? .refused : .failed, entity: runs[position].entity, message: message + suffix,
         deletions: (error as? GuardRefusal)?.deleted)
     }
   }

@@ -51,16 +51,23 @@ public protocol Store: Sendable {
   /// What the last proven run kept of an entity's pages.
   func pages(of entity: String) async throws -> [KeptPage]
 
-  /// Writes all of it in one transaction, or nothing.
+  /// Writes all of it in one transaction, or nothing. One commit comes after the other.
   ///
-  /// Creates the table if it is absent, upserts the rows that differ, deletes under the guard, and keeps the run's
+  /// Each creates the table if it is absent, upserts the rows that differ, deletes under the guard, and keeps the run's
   /// record, with the counts filled in, the state and the pages. Pages of other entities that have rows in a table
-  /// which this changes are void from then on.
+  /// which it changes are void from then on.
   ///
-  /// A rehearsal does all of it and undoes it again; where there is no store yet, none is made.
+  /// Rehearsals do all of it and undo it again; where there is no store yet, none is made.
   ///
-  /// - Throws: ``StoreError``, ``GuardRefusal``, ``RowConflict``, ``KeptRowsMissing``, or `CancellationError`.
-  func commit(_ commit: Commit) async throws -> Committed
+  /// - Throws: ``FailedCommit`` with a ``StoreError``, ``GuardRefusal``, ``RowConflict``, ``KeptRowsMissing`` or
+  ///   `CancellationError`.
+  func commit(_ commits: [Commit]) async throws -> [Committed]
+
+  /// The rows that a table will have after the commits, which are done and undone, in the order of their keys.
+  ///
+  /// - Throws: as ``commit(_:)``.
+  func rows(of schema: TableSchema, columns: [Column], after commits: [Commit]) async throws
+    -> [[StoredValue]]
 
   /// Rows whose address differs from the one that their bytes came from; with ``Asset/isRevalidated`` all that have
   /// an address. Bytes whose address is gone are cleared.
@@ -161,6 +168,13 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
   /// Whether another program kept the store busy for longer than was waited.
   public var isBusy = false
   public init(_ description: String) { self.description = description }
+}
+
+/// Why nothing was written, and for which of the commits.
+public struct FailedCommit: Error, Sendable {
+  public var position: Int
+  public var error: any Error
+  public init(position: Int, error: any Error) { (self.position, self.error) = (position, error) }
 }
 
 /// A new row without a value for a column that has no default.

@@ -84,7 +84,7 @@ struct RebuildCommandTests {
       try call(scene, "once", "--drop-columns"),
       is: """
         2
-        syncd: once has no option --drop-columns; there are --config, --store, --full, --no-resume, --allow-deletes, --changes, --wait, --log-format, --trace, --quiet, --help
+        syncd: once has no option --drop-columns; there are --config, --store, --atomic, --full, --no-resume, --allow-deletes, --changes, --wait, --log-format, --trace, --quiet, --help
         See 'syncd --help'.
 
         """)

@@ -1,0 +1,101 @@
+import SyncEngine
+import TestSupport
+import Testing
+
+/// Several entities in one transaction.
+@Suite("Entities that are written together", .timeLimit(.minutes(15)), .fewAtATime)
+struct TogetherTests {
+  private static let family: [any Entity.Type] = [Grandchild.self, Child.self, Owner.self]
+
+  private func run(_ scene: Scene, _ routes: [Route]) async throws -> String {
+    try scene.serve(routes)
+    do {
+      return try await scene.engine.sync(together: Self.family).map(line).joined(separator: "\n")
+    } catch { return "\(error)".replacing(scene.server.base, with: "BASE") }
+  }
+
+  private func owners(_ ids: String...) -> Route {
+    Route("/owners", body: "[\(ids.map { #"{"id":"\#($0)"}"# }.joined(separator: ","))]")
+  }
+
+  private func children(_ owner: String, _ ids: String..., pause: Double? = nil) -> Route {
+    Route(
+      "/o/\(owner)/c", body: #"{"data":[\#(ids.map { #"{"id":"\#($0)"}"# }.joined(separator: ","))]}"#,
+      fault: pause == nil ? nil : "slow", pause: pause)
+  }
+
+  private func grandchildren(_ child: String, _ ids: String...) -> Route {
+    Route("/c/\(child)", body: "[\(ids.map { #"{"id":"\#($0)"}"# }.joined(separator: ","))]")
+  }
+
+  @Test("children are asked for with the rows that their parents are going to have, and all are seen at once")
+  func family() async throws {
+    let scene = try Scene()
+    let routes = [
+      owners("a", "b"), children("a", "a1", "a2"), children("b", "b1"),
+      grandchildren("a1", "x"), grandchildren("a2"), grandchildren("b1", "y", "z"),
+    ]
+    expect(
+      try await run(scene, routes),
+      is: """
+        owner: 1 pages, 2 records, 2 inserted, 0 updated, 0 unchanged, 0 deleted, proven
+        child: 2 pages, 3 records, 3 inserted, 0 updated, 0 unchanged, 0 deleted, proven
+        grandchild: 3 pages, 3 records, 3 inserted, 0 updated, 0 unchanged, 0 deleted, proven
+        """)
+    expect(try scene.rows("SELECT * FROM child ORDER BY 1"), is: "a1 | a\na2 | a\nb1 | b")
+    #expect(try scene.rows("SELECT * FROM grandchild ORDER BY 1") == "x\ny\nz")
+
+    // While the children are asked for, a reader sees the owners as they were, and a writer is not kept waiting.
+    try scene.serve([
+      owners("a", "c"), children("c", "c1", pause: 2), children("a", "a1"), children("b", "b1"),
+      grandchildren("a1", "x"), grandchildren("b1", "y", "z"), grandchildren("c1", "w"),
+    ])
+    let engine = scene.engine
+    try scene.server.reset()
+    let task = Task { try await engine.sync(together: Self.family).map(line).joined(separator: "\n") }
+    while try !scene.requests().contains(where: { $0.path == "/o/c/c" }) {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    #expect(try scene.rows("SELECT id FROM owner ORDER BY 1") == "a\nb")
+    try Rows.write(scene.fixture.path, "CREATE TABLE other (x)")
+    let lines = try await task.value.split(separator: "\n")
+    #expect(
+      lines.count == 3 && lines[1].hasSuffix("1 inserted, 0 updated, 2 unchanged, 1 deleted, proven"),
+      "\(lines)")
+    #expect(try scene.rows("SELECT id FROM owner ORDER BY 1") == "a\nb\nc")
+    #expect(try scene.rows("SELECT id FROM child ORDER BY 1") == "a1\nb1\nc1")
+  }
+
+  @Test("where one fails, nothing of the others is written, and each run says why")
+  func failure() async throws {
+    let scene = try Scene()
+    let good = [owners("a"), children("a", "a1", "a2", "a3", "a4"), grandchildren("a1", "x")]
+    let failed = try await run(scene, good)
+    #expect(failed.hasPrefix("grandchild: page 2 (BASE/c/a2): HTTP 404"), "\(failed)")
+    #expect(
+      try scene.rows("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'syncd%' AND type = 'table'") == "")
+    expect(
+      try scene.rows("SELECT entity, outcome, reason FROM syncd_runs").replacing(
+        scene.server.base, with: "BASE"),
+      is: """
+        owner | failed | nothing was written, since grandchild failed
+        child | failed | nothing was written, since grandchild failed
+        grandchild | failed | page 2 (BASE/c/a2): HTTP 404 Not Found: no such route: /c/a2
+        """)
+    let all = good + [grandchildren("a2"), grandchildren("a3"), grandchildren("a4")]
+    #expect(try await run(scene, all).contains("child: 1 pages, 4 records, 4 inserted"))
+    // The guard of one refuses for all.
+    let refused = try await run(
+      scene,
+      [
+        owners("a", "b"), children("a", "a1"), children("b", "b1"), grandchildren("a1", "x"),
+        grandchildren("b1", "new"),
+      ])
+    #expect(refused.hasPrefix("child: the run would delete 3 of 4 rows"), "\(refused)")
+    #expect(try scene.rows("SELECT id FROM owner") == "a")
+    #expect(try scene.rows("SELECT id FROM grandchild") == "x")
+    #expect(
+      try scene.rows("SELECT entity, outcome FROM syncd_runs ORDER BY rowid DESC LIMIT 3")
+        == "grandchild | failed\nchild | refused\nowner | failed")
+  }
+}
