@@ -25,6 +25,9 @@ static inline CURLcode ccurl_set_write(CURL *handle, CURLoption option, ccurl_wr
 static inline CURLcode ccurl_set_prerequest(CURL *handle, curl_prereq_callback callback) {
   return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
 }
+static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }

@@ -28,11 +28,17 @@ public final class CurlTransport: Transport {
   init(userAgent: String = "syncd", proxies: ProxySettings) {
     _ = Self.globalInit
     guard let multi = curl_multi_init() else { fatalError("libcurl cannot be initialised") }
+    // By itself libcurl keeps four connections for each transfer that is under way, and so closes some whenever few are,
+    // only to make them again (curl.se/libcurl/c/CURLMOPT_MAXCONNECTS.html).
+    ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.idleConnections)
     self.multi = multi
     (self.userAgent, self.proxies) = (userAgent, proxies)
   }
 
   deinit { curl_multi_cleanup(multi) }
+
+  /// Connections that wait for another request.
+  private static let idleConnections = 64
 
   private static let globalInit = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 

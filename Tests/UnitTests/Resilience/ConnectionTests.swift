@@ -231,6 +231,46 @@ struct ConnectionTests {
   }
 
   /// Sends byte by byte what the first argument says, endlessly.
+  /// Answers each request after a moment with the number of connections so far.
+  private static let counting = """
+    import sys, threading, time
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    class H(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        count = 0
+        def setup(self):
+            H.count += 1
+            super().setup()
+        def log_message(self, *a): pass
+        def do_GET(self):
+            time.sleep(0.05)
+            body = str(H.count).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+    s = ThreadingHTTPServer(("127.0.0.1", 0), H)
+    print("READY", s.server_port, flush=True)
+    threading.Thread(target=lambda: (sys.stdin.read(), s.shutdown()), daemon=True).start()
+    s.serve_forever()
+    """
+
+  @Test("connections are used again, however many requests are under way")
+  func reuse() async throws {
+    let server = try LocalServer("-c", Self.counting)
+    let client = HTTPClient(transport: CurlTransport(), retry: .none)
+    let url = try HTTPURL(server.base + "/")
+    var counts: [String] = []
+    for together in [8, 1, 8, 2, 8] {
+      let bodies = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+        for _ in 0..<together { group.addTask { try await send(client, url).body } }
+        return try await group.reduce(into: [String]()) { $0.append(String(decoding: $1, as: UTF8.self)) }
+      }
+      counts.append(bodies.max() ?? "")
+    }
+    #expect(counts == ["8", "8", "8", "8", "8"])
+  }
+
   private static let drip = """
     import socket, sys, threading, time
     part, pause = sys.argv[1].encode().decode("unicode_escape").encode(), float(sys.argv[2])
