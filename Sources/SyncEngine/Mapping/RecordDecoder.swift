@@ -10,6 +10,8 @@ struct RecordContext {
   var isObstacle = false
   /// Whether it stands for a row that is gone.
   var isTombstone = false
+  /// The column whose value counts for the watermark, also of a row that is gone.
+  var watermark: Int?
   /// When the page was received, in milliseconds since 1970.
   var fetchedAt: Int64 = 0
   /// The values of ``DecodingPlan/parentColumns`` in the parent's row; nil where a record that is the parent does not
@@ -259,9 +261,11 @@ final class RecordDecoder {
       return Fault(reason: "the record is \(tape.kind(record).name), not an object")
     }
     for column in columns.indices {
-      // Of a row that is gone only the key counts.
+      // Of a row that is gone only the key counts, and when that was, if it can be read.
       if context.isTombstone, !columns[column].isKey {
-        batch.append(Cell(.missing))
+        if column != context.watermark || append(tape, column, record, context, into: &batch) != nil {
+          batch.append(Cell(.missing))
+        }
         continue
       }
       if let reason = append(tape, column, record, context, into: &batch) { return fault(column, reason) }

@@ -6,6 +6,8 @@ struct RecordSource: Sendable {
   var filter: RecordFilter?
   var prepare: Preparation?
   var tombstone: Tombstone?
+  /// The column that the watermark is taken from, among those of a batch.
+  var watermark: Int?
 
   /// Whether records are decoded as they stand: the loop then asks for nothing else.
   var isPlain: Bool { filter == nil && prepare == nil && tombstone == nil }
@@ -24,6 +26,7 @@ extension RecordDecoder {
       if try source.tombstone?.isOne(value) == true {
         var context = context
         context.isTombstone = true
+        context.watermark = source.watermark
         return decodeRecord(tape, record, context, into: &batch, onBad: onBad)
       }
       guard let prepare = source.prepare, value.kind == .object else {

@@ -27,7 +27,8 @@ struct EntityPlan: Sendable {
 
   var recordSource: RecordSource {
     RecordSource(
-      rows: source.rows, filter: source.filter, prepare: source.prepare, tombstone: deletion.tombstone)
+      rows: source.rows, filter: source.filter, prepare: source.prepare, tombstone: deletion.tombstone,
+      watermark: watermarkPosition)
   }
 
   /// The rows that requests are made for.

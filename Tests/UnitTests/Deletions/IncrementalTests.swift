@@ -61,6 +61,18 @@ struct IncrementalTests {
 
   private static let none = "0 updated, 0 unchanged, 0 deleted, incremental"
 
+  @Test("what a tombstone says of its time counts too, so that it does not come again")
+  func tombstones() async throws {
+    let runs = try Runs(.since(\.n, parameter: "after"))
+    runs.deletion = .never.tombstone(at: "gone")
+    _ = try await runs(#"{"id": 1, "n": 1}, {"id": 2, "n": 2}, {"id": 3, "n": 3}, {"id": 5, "n": 3}"#)
+    let gone = try await runs(
+      #"{"id": 2, "n": 7, "gone": true}, {"id": 3, "n": "x", "gone": true}, {"id": 4, "gone": true}"#)
+    #expect(gone == "/items?after=3: 0 updated, 0 unchanged, 2 deleted, incremental", "\(gone)")
+    #expect(try await runs("") == "/items?after=7: \(Self.none)")
+    #expect(try runs.fixture.rows("SELECT id, n FROM change") == "1 | 1\n5 | 3")
+  }
+
   @Test("the largest value is asked for, by what was seen and never less")
   func since() async throws {
     let runs = try Runs(.since(\.at, parameter: "since", lookBack: .seconds(60)))
