@@ -24,9 +24,15 @@ struct CommitWriter {
       ) { connection in
         try Journal.create(in: connection)
         var done: [Committed] = []
+        var changed: Set<String> = []
         for (index, commit) in commits.enumerated() {
           position = index
-          done.append(try CommitWriter(commit, cancellation).write(in: connection))
+          let writer = CommitWriter(commit, cancellation)
+          // What was as before when it was asked for is not any more.
+          guard changed.isDisjoint(with: writer.keptTables.map(\.name.asciiLowercased)) else {
+            throw KeptRowsMissing()
+          }
+          done.append(try writer.write(in: connection, &changed))
         }
         return try body(done)
       } explainingConstraint: { connection in
@@ -43,7 +49,9 @@ struct CommitWriter {
   }
 
   /// In a transaction.
-  private func write(in connection: Connection) throws -> Committed {
+  ///
+  /// - Parameter changedTables: those whose rows it changes are added.
+  private func write(in connection: Connection, _ changedTables: inout Set<String>) throws -> Committed {
     RunStep.next()
     try demandKeptTables(in: connection)
     for schema in commit.referenced { try TableWriter(schema, in: connection).createIfAbsent() }
@@ -126,17 +134,21 @@ struct CommitWriter {
     if !commit.isIncrement || !changed.isEmpty {
       try Journal.set(commit.pages, of: run.entity, in: connection)
     }
+    changedTables.formUnion(changed.map(\.asciiLowercased))
     for table in changed { try Journal.forgetPages(on: table, besides: run.entity, in: connection) }
     RunStep.next()
     try Journal.append(run, in: connection)
     return Committed(run: run, changes: try session?.changes())
   }
 
+  /// Tables with rows that did not come again, since their page was the same.
+  private var keptTables: [TableSchema] {
+    commit.keptNested.map(\.schema) + (commit.seen.keptRows > 0 ? [commit.rows.schema] : [])
+  }
+
   /// Makes sure that rows which did not come again, since their page was the same, are there with all their columns.
   private func demandKeptTables(in connection: Connection) throws {
-    var schemas = commit.keptNested.map(\.schema)
-    if commit.seen.keptRows > 0 { schemas.append(commit.rows.schema) }
-    for schema in schemas {
+    for schema in keptTables {
       // A column that is going to be added has a value in none of the rows.
       let difference = try TableDifference(of: schema, in: connection)
       guard difference.exists, difference.missing.allSatisfy({ $0.role == .local || $0.role == .asset })

@@ -272,7 +272,7 @@ private struct Search {
   ) throws -> (unseen: Int, rows: Int, kept: Int) {
     try withFunctions(in: connection) { connection in
       let keys = schema.keys
-      let inScope = scope == nil ? "" : ", \(inScope)"
+      let inScope = scope == nil ? "" : ", (\(inScope)) IS TRUE"
       let statement = try connection.prepare(
         "SELECT \(schema.keyList)\(inScope) FROM main.\(quoted(schema.name))")
       let kept = kept.flatMap { $0.keptRows > 0 ? $0 : nil }

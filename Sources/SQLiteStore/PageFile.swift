@@ -66,10 +66,11 @@ final class PageFile: PageJournal {
   ///
   /// - Returns: when its first run began; nil for a file of another key.
   private static func read(_ file: Int32, key: String, into state: inout State) -> Int64? {
-    guard let first = frame(of: file, at: 0), let bytes = content(of: file, first, at: 0), first.name == key,
+    let end = Platform.size(file)
+    guard let first = frame(of: file, at: 0), first.end <= end, let bytes = content(of: file, first, at: 0),
+      first.name == key,
       let begun = Int64(String(decoding: bytes, as: UTF8.self))
     else { return nil }
-    let end = Platform.size(file)
     state.size = first.end
     while let next = frame(of: file, at: state.size), next.end <= end {
       state.pages[next.name, default: []].append(state.size)

@@ -42,12 +42,20 @@ enum Platform {
     return file >= 0 ? file : nil
   }
 
-  /// Opens a file that its owner alone may read and write. Nil where it cannot be opened, and for a link.
+  /// Opens a file that its owner alone may read and write: a new one, or one that is there. Nil where that is not possible,
+  /// and for a file that someone else made or may read.
   static func openPrivateFile(_ path: String, creating: Bool) -> Int32? {
-    let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (creating ? O_CREAT | O_TRUNC : 0)
+    if creating { unlink(path) }
+    let flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (creating ? O_CREAT | O_EXCL : 0)
     let file = open(path, flags, 0o600)
     guard file >= 0 else { return nil }
-    if creating { fchmod(file, 0o600) }
+    var information = stat()
+    guard fstat(file, &information) == 0, information.st_uid == geteuid(), information.st_nlink == 1,
+      information.st_mode & S_IFMT == S_IFREG, information.st_mode & 0o077 == 0
+    else {
+      close(file)
+      return nil
+    }
     return file
   }
 

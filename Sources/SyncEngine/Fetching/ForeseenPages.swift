@@ -7,6 +7,8 @@ struct ForeseenPages {
   private var last: (query: PageQuery, pager: any Pager)?
   private var lastNumber = 0
 
+  var isInUse: Bool { !queries.isEmpty }
+
   /// - Parameters:
   ///   - query: the page that comes next.
   ///   - number: its number.

@@ -14,6 +14,8 @@ struct Walk: Sendable {
   /// Positions of rows whose key came again later.
   var superseded: Set<Int> = []
   var absentColumns: [String] = []
+  /// Pages that an earlier run had read, which did not end.
+  var resumed = 0
   /// Pages that were the same as at an earlier run.
   var notModified = 0
   /// Positions of rows that stand for rows which are gone.
@@ -43,6 +45,7 @@ struct Walk: Sendable {
     superseded.formUnion(later.superseded)
     tombstones.formUnion(later.tombstones)
     notModified += later.notModified
+    resumed += later.resumed
     (token, serverTime) = (token ?? later.token, serverTime ?? later.serverTime)
     (outcome, absentColumns) = (later.outcome, later.absentColumns)
   }

@@ -37,10 +37,24 @@ extension Walker {
       if kept?.isTorn(all.rows, all.states, plan.decoding.allNested) == true { throw KeptPagesUnusable() }
     } catch is KeptPagesUnusable {
       if kept != nil { kept = KeptPages() }
-      journal?.clear()
+      restartJournal()
       (all, seen) = (before, seenBefore)
       try all.add(await walk(parents: parents, seen: &seen, number: number, confirming: first))
     }
+  }
+
+  /// Forgets what an earlier run had read; this one begins now.
+  mutating func restartJournal() {
+    journal?.clear()
+    context.startedAt = Timestamp.now
+  }
+
+  /// Whether a page may be kept outside of the tables.
+  func holdsNoSecret(_ response: HTTPResponse) -> Bool {
+    guard redactor.count > 0 else { return true }
+    let fields = response.headers.fields.map { "\($0.name): \($0.value)" }.joined(separator: "\n")
+    let texts = [Array("\(response.url)\n\(fields)".utf8), response.body]
+    return texts.allSatisfy { redactor.withoutSecrets($0).utf8.elementsEqual($0) }
   }
 
   func query(_ request: HTTPRequest, _ parent: [StoredValue]) -> PageQuery {

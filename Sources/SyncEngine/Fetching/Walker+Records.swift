@@ -3,15 +3,18 @@ import JSON
 extension Walker {
   /// Decodes a page's records and notes their keys; returns the number of the list's elements, and of keys that are
   /// new.
+  ///
+  /// - Throws: ``KeptPagesUnusable`` where a page of an earlier run repeats a key of this one: the newer record came
+  ///   first, and the older one would count.
   func decode(
-    _ records: JSONValue, page: Int, at time: Int64, parent: [StoredValue], repeatsBoundary: Bool,
+    _ records: JSONValue, page: Int, resumedFrom time: Int64?, parent: [StoredValue], repeatsBoundary: Bool,
     _ decoder: RecordDecoder,
     _ gathering: inout Gathering
-  ) -> (count: Int, newKeys: Int, rows: PageRows) {
+  ) throws(KeptPagesUnusable) -> (count: Int, newKeys: Int, rows: PageRows) {
     var bad: [BadRecord] = []
     let rows = decoder.decode(
       records, of: plan.recordSource, page: page,
-      context: RecordContext(fetchedAt: time, parent: parent)
+      context: RecordContext(fetchedAt: time ?? Timestamp.now, parent: parent)
     ) { bad.append($0) }
     let batch = rows.batch
     let keptBad = max(plan.source.badRecords.quarantineLimit ?? 0, Self.namedBadRecords)
@@ -35,9 +38,13 @@ extension Walker {
         newKeys += 1
         isAtBoundary = false
       case .duplicate(let earlier):
-        if !isAtBoundary { gathering.walk.duplicates += 1 }
+        if !isAtBoundary {
+          if time != nil { throw KeptPagesUnusable() }
+          gathering.walk.duplicates += 1
+        }
         gathering.supersede(earlier)
       case .duplicateOfOtherPart(let earlier):
+        if time != nil { throw KeptPagesUnusable() }
         newKeys += 1
         gathering.walk.duplicates += 1
         gathering.supersede(earlier)

@@ -34,8 +34,6 @@ struct Walker: Sendable {
     var keylessPages: Set<Int> = []
     var part: UInt32 = 0
     var passedOver = 0
-    /// Pages that an earlier run had read.
-    var resumed = 0
     /// Why the first parent was passed over.
     var firstPassedOver = ""
 
@@ -57,7 +55,9 @@ struct Walker: Sendable {
     parents: [[StoredValue]], seen: inout SeenKeys, number: UInt8,
     confirming first: ProofOfCompleteness? = nil, extent: WalkExtent = .all
   ) async throws -> Walk {
-    let mayShift = plan.source.paging.makePager(context).mayShift
+    // A record may go from a parent that is still to be walked to one that has been.
+    let mayShift =
+      plan.source.paging.makePager(context).mayShift || parents.count > 1 && plan.mayMoveBetweenParents
     let decoder = RecordDecoder(plan.decoding, redactor: redactor)
     let reader = BodyReader(
       plan.source.format, rows: plan.source.rows, keyMembers: plan.decoding.keyMembers, redactor: redactor)
@@ -80,9 +80,8 @@ struct Walker: Sendable {
       if case .records(let limit) = extent, gathering.walk.records >= limit { break }
     }
     if gathering.badCount > 0 { try judge(&gathering) }
-    if gathering.resumed > 0 {
-      gathering.ledger.doubt(
-        "\(gathering.resumed) of its pages were read by a run that did not end")
+    if gathering.walk.resumed > 0 {
+      gathering.ledger.doubt("\(gathering.walk.resumed) of its pages were read by a run that did not end")
     }
     if gathering.passedOver > 0 {
       let parents = gathering.passedOver == 1 ? "a parent was" : "\(gathering.passedOver) parents were"
@@ -158,11 +157,13 @@ struct Walker: Sendable {
           fetched.cancel()
         }
       } catch let error as HTTPError {
-        throw WalkFailure(page: number, url: sent.url, quoted("\(error)"), mayPass: true)
+        throw WalkFailure(
+          page: number, url: sent.url, quoted("\(error)"),
+          mayPass: [.connection, .timeout, .unavailable, .credentials].contains(error.kind))
       }
       RunStep.next()
       let response = received.response
-      if received.resumedFrom != nil { gathering.resumed += 1 }
+      if received.resumedFrom != nil { gathering.walk.resumed += 1 }
       current = response.url
       gathering.walk.pages += 1
       gathering.walk.bytes += response.bytesReceived
@@ -191,12 +192,16 @@ struct Walker: Sendable {
       }
       guard isPage || pager.isEnd(status: response.status, page: partPages) else {
         // What leads to the next page may be out of date where its page was not sent again.
-        if gathering.walk.notModified + gathering.resumed > 0, [400, 404, 410, 422].contains(response.status)
+        if gathering.walk.notModified + gathering.walk.resumed > 0,
+          [400, 404, 410, 422].contains(response.status)
         {
           throw KeptPagesUnusable()
         }
         var failure = failure(statusText(response))
-        failure.mayPass = response.status >= 500 || [408, 429].contains(response.status)
+        // An old cursor may be answered with 500 for ever.
+        failure.mayPass =
+          [408, 429, 502, 503, 504].contains(response.status)
+          || response.status >= 500 && gathering.walk.resumed == 0
         throw failure
       }
       let repeatsBoundary = pager.repeatsBoundary
@@ -210,6 +215,11 @@ struct Walker: Sendable {
         request = try self.request(next, parent: parent, home: home, current: current, page: number)
         try check(request, current, page: number, partPages: partPages, mayRepeat: !isPage, &asked)
         query = self.query(request, parent)
+        if outline == nil, foreseen.isInUse {
+          // Records may have gone from this page to one that was answered before it.
+          foreseen = ForeseenPages()
+          queue.fetchAhead([])
+        }
         pending = queue.take(query)
         // Where it is known which pages follow, some are asked for at once.
         let room = max(0, min(plan.source.api.concurrency, plan.source.maxPages - partPages) - 1)
@@ -225,6 +235,9 @@ struct Walker: Sendable {
             self.query(
               try self.request(next, parent: parent, home: home, current: current, page: number), parent)
           }
+        } else {
+          // A record may go from a page that is under way to one that was answered before it.
+          gathering.ledger.mayShift = true
         }
         queue.fetchAhead(ahead)
       }
@@ -259,8 +272,8 @@ struct Walker: Sendable {
           let before = gathering.walk.records
           var rows: PageRows?
           if let records {
-            (page.recordCount, page.newKeyCount, rows) = decode(
-              records, page: number, at: received.resumedFrom ?? Timestamp.now, parent: parent,
+            (page.recordCount, page.newKeyCount, rows) = try decode(
+              records, page: number, resumedFrom: received.resumedFrom, parent: parent,
               repeatsBoundary: repeatsBoundary, decoder, &gathering)
           }
           if increment?.isKnown(rows) == true { decision = .end(.proven) }
@@ -274,7 +287,7 @@ struct Walker: Sendable {
         }
       }
       if isPage, response.status != 304, received.resumedFrom == nil, gathering.walkNumber == 1,
-        let journal, ContinuousClock.now >= journalsFrom
+        let journal, ContinuousClock.now >= journalsFrom, holdsNoSecret(response)
       {
         journal.append(FetchedPage.head(of: response, at: Timestamp.now), response.body, as: asking.name)
       }

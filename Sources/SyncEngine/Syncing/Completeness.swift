@@ -34,7 +34,8 @@ struct WalkLedger: Sendable {
   private var doubts: [Doubt] = []
   private var partsBegun = 0
   private var partsProven = 0
-  private let mayShift: Bool
+  /// Whether rows could move between pages unseen while the walk goes on.
+  var mayShift: Bool
 
   init(mayShift: Bool) { self.mayShift = mayShift }
 

@@ -73,7 +73,8 @@ extension Engine {
   /// The rows that the source says are gone, by what it says last.
   func stated(_ walk: Walk, _ plan: EntityPlan) -> StatedDeletion? {
     let last = walk.tombstones.subtracting(walk.superseded)
-    guard !last.isEmpty else { return nil }
+    // In pages of another time they may be out of date; they come again, since no watermark moves.
+    guard !last.isEmpty, walk.resumed == 0 else { return nil }
     var keys = KeyIndex()
     var key = KeyBytes()
     for batch in walk.rows.map(\.batch) {

@@ -50,9 +50,11 @@ extension Engine {
         let failure = error as? FailedCommit
         position = failure?.position ?? position
         let error = failure?.error ?? error
-        // What failed for what it is would fail the next run too, if that took the same pages.
+        // What failed for what it is would fail the next run too, if that took the same pages; and where the disk is
+        // full they are in the way.
         let mayPass =
-          error is CancellationError || error is StoreError || (error as? WalkFailure)?.mayPass == true
+          error is CancellationError || (error as? StoreError)?.isBusy == true
+          || (error as? WalkFailure)?.mayPass == true
         if !mayPass { for journal in journals { journal.clear() } }
         if let missing = error as? KeptRowsMissing, trust[position].loses(missing.pages) {
           runs = begun
@@ -61,7 +63,11 @@ extension Engine {
         {
           works[position].withheld = redactor.redact("\(error)")
           works[position].commit.deletion = nil
-          return Array(zip(works, try await store.commit(works.map(\.commit))))
+          do { return Array(zip(works, try await store.commit(works.map(\.commit)))) } catch let failure
+            as FailedCommit
+          {
+            throw failure.error
+          }
         } else {
           throw error
         }
@@ -118,7 +124,8 @@ extension Engine {
     walker.hashKey = hashKey
     if !isRehearsal {
       journal = await self.journal(
-        of: plan, key: Digest.hmacSHA256(pageScope + (state["run"] ?? ""), key: hashKey), run.started)
+        of: plan, key: Digest.hmacSHA256(pageScope + (state["run"] ?? ""), key: hashKey), run.started,
+        isVoid: trust.asksInFull)
     }
     walker.journal = journal
     walker.journalsFrom = .now + plan.source.resume.after
@@ -129,13 +136,19 @@ extension Engine {
         walker.kept = KeptPages(
           try await store.pages(of: plan.name), besides: trust.distrusted)
       }
+      // Validators are worth more: a run over kept pages would be proof, and one with old pages would end them.
+      if walker.kept?.isEmpty == false {
+        journal?.clear()
+        (journal, walker.journal) = (nil, nil)
+        walker.context.startedAt = Timestamp.now
+      }
     }
     var seen = SeenKeys()
     var walk = Walk()
     do { try await walker.walk(&walk, parents: parents, seen: &seen, number: 1) } catch is IncrementExpired {
       increment = try Increment(plan, kept: nil, isFull: true)
       walker.increment = increment
-      journal?.clear()
+      walker.restartJournal()
       (walk, seen) = (Walk(), SeenKeys())
       try await walker.walk(&walk, parents: parents, seen: &seen, number: 1)
     }
@@ -199,18 +212,17 @@ extension Engine {
   }
 
   /// What an earlier run of the entity has read, where this one may go on from there.
-  private func journal(of plan: EntityPlan, key: String, _ now: Int64) async -> (any PageJournal)? {
+  private func journal(of plan: EntityPlan, key: String, _ now: Int64, isVoid: Bool) async -> (
+    any PageJournal
+  )? {
     // One request has nothing to go on with.
     guard let age = plan.source.resume.age, plan.source.paging.description != "none" || plan.parent != nil
     else { return nil }
     let journal = await store.journal(
       PageJournalRequest(
-        entity: plan.name, key: key, now: now, notBefore: now - age, limit: plan.source.resume.bytes))
-    guard options.resumes, !options.asksInFull else {
-      journal?.clear()
-      return options.resumes ? journal : nil
-    }
-    return journal
+        entity: plan.name, key: key, now: now, notBefore: isVoid || !options.resumes ? now : now - age,
+        limit: plan.source.resume.bytes))
+    return options.resumes ? journal : nil
   }
 
   func walker(_ prepared: Prepared, _ onProgress: @escaping @Sendable (SyncProgress) -> Void)
@@ -236,12 +248,13 @@ extension Engine {
   func readParents(_ plan: EntityPlan, after staged: [Commit] = []) async throws -> [[StoredValue]] {
     guard let parent = plan.parent else { return [[]] }
     var rows: [[StoredValue]] = []
-    let isStaged = staged.contains { commit in
+    let last = staged.lastIndex { commit in
       ([commit.rows.schema] + commit.nested.map(\.rows.schema)).contains { $0.name == parent.schema.name }
     }
     do {
-      if isStaged {
-        rows = try await store.rows(of: parent.schema, columns: parent.columns, after: staged)
+      if let last {
+        rows = try await store.rows(
+          of: parent.schema, columns: parent.columns, after: Array(staged[...last]))
       } else {
         try store.rows(of: parent.schema, columns: parent.columns, key: nil) { rows.append($0) }
       }

@@ -122,6 +122,13 @@ struct EntityPlan: Sendable {
     return try RequestTemplate(single, entity: entity, parentColumns: names)
   }
 
+  /// Whether a record that goes from one parent to another stays the same row.
+  var mayMoveBetweenParents: Bool {
+    guard let parent else { return false }
+    let keys = Set(schema.keys.map(\.name))
+    return parent.owner.isEmpty || !parent.owner.allSatisfy { keys.contains($0.column) }
+  }
+
   /// Whether the walk asks for proof of its end even where that costs a request.
   var asksForEnd: Bool { deletion.isByAbsence || incremental != nil }
 

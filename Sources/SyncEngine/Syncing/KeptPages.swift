@@ -79,6 +79,8 @@ struct KeptPages: Sendable {
     for page in kept where !distrusted.contains(page.page) { pages[page.page] = page }
   }
 
+  var isEmpty: Bool { pages.isEmpty }
+
   /// Bytes of all keys of the pages.
   var keyBytes: Int { pages.values.reduce(0) { $0 + $1.keys.count } }
 
@@ -93,7 +95,9 @@ struct KeptPages: Sendable {
     // By table: several lists may fill one.
     var unsent: [String: KeyIndex] = [:]
     func forEachNested(of page: KeptPage, _ body: (String, UnsafeBufferPointer<UInt8>) -> Void) {
-      _ = PageKeys.forEach(in: page.keys) { if $0 > 0 { body(tables[$0 - 1].schema.name, $1) } }
+      _ = PageKeys.forEach(in: page.keys) {
+        if tables.indices.contains($0 - 1) { body(tables[$0 - 1].schema.name, $1) }
+      }
     }
     func isUnchanged(_ name: String) -> Bool { if case .unchanged? = states[name] { true } else { false } }
     for (name, page) in pages where isUnchanged(name) {

@@ -98,4 +98,50 @@ struct TogetherTests {
       try scene.rows("SELECT entity, outcome FROM syncd_runs ORDER BY rowid DESC LIMIT 3")
         == "grandchild | failed\nchild | refused\nowner | failed")
   }
+
+  struct Left: Entity {
+    var id = 0
+    var v: String?
+    static let name = "left"
+    static let table = "shared"
+    static let source = Source(.probe, "left", paging: .none)
+    static var mapping: Mapping<Left> {
+      Key(\.id)
+      Field(\.v)
+    }
+  }
+
+  struct Right: Entity {
+    var id = 0
+    var v: String?
+    static let name = "right"
+    static let table = "shared"
+    static let source = Source(.probe, "right", paging: .none)
+    static var mapping: Mapping<Right> {
+      Key(\.id)
+      Field(\.v)
+    }
+  }
+
+  @Test("a page that is as it was is asked for in full where another entity has changed its table before it")
+  func shared() async throws {
+    let scene = try Scene()
+    let tag = ["ETag": "\"t\""]
+    try scene.serve([
+      Route("/left", body: #"[{"id":1,"v":"left"},{"id":2,"v":"left"}]"#),
+      Route("/right", headers: ["if-none-match": "\"t\""], status: 304, answer: tag),
+      Route("/right", answer: tag, body: #"[{"id":1,"v":"right"}]"#),
+    ])
+    for run in 1...2 {
+      let lines = try await scene.engine.sync(together: [Left.self, Right.self]).map(line)
+      #expect(
+        lines[1].contains(run == 1 ? "1 inserted" : "1 updated") || lines[1].contains("1 updated"), "\(lines)"
+      )
+      #expect(try scene.rows("SELECT * FROM shared ORDER BY 1") == "1 | right\n2 | left")
+    }
+    #expect(
+      try scene.requests().map { $0.path + ($0.headers["if-none-match"] == nil ? "" : " if changed") } == [
+        "/left", "/right", "/left", "/right if changed", "/left", "/right",
+      ])
+  }
 }

@@ -251,7 +251,9 @@ struct NotModifiedTests {
       let changed = await session.sync(source)
       #expect(changed.contains("1 updated, 19 unchanged, 0 deleted, proven"), "\(changed)")
       #expect(try session.rows("SELECT v FROM thing WHERE id = 5") == "other")
-      #expect(try await session.requests().split(separator: "\n").count == first.1)
+      // What was asked for together with the page that has changed is asked for again: a row may have gone there.
+      let third = try await session.requests().split(separator: "\n")
+      #expect((first.1...first.1 + 3).contains(third.count), "\(third)")
     }
   }
 

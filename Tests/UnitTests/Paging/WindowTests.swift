@@ -99,7 +99,8 @@ struct WindowTests {
   @Test("windows of one page each are fetched ahead")
   func ahead() async throws {
     let walk = try await walk("all", concurrency: 3, #", "latency": 100"#)
-    #expect(walk.peak > 1 && walk.peak <= 3 && walk.requests.count == 4, "\(walk.peak)")
+    // A record may have gone from a window under way to one that was answered: before thing 99 goes they agree twice.
+    #expect(walk.peak > 1 && walk.peak <= 3 && walk.requests.count == 8, "\(walk.peak)")
     #expect(walk.isProven)
   }
 

@@ -230,4 +230,52 @@ struct ResumeTests {
     #expect(try await kept { $0 = Data(repeating: 0, count: 9000) } == 0)
     #expect(try await kept { $0 = Data($0.prefix(20)) } == 0)
   }
+
+  @Test("where an old page repeats a record of a new one, the run begins again: the new one counts")
+  func repeated() async throws {
+    let session = try Session()
+    let options = #""n": 9, "size": 3"#
+    try await session.serve(options + #", "fail": {"3": 503}"#)
+    _ = try await session.sync(Self.source())
+    // The first page is damaged, so that it comes anew, and a record of the second one has moved there.
+    var file = try Data(contentsOf: URL(fileURLWithPath: session.journal))
+    let first = try #require(file.range(of: Data(#""v1""#.utf8)))
+    file[first.lowerBound + 2] = UInt8(ascii: "x")
+    try file.write(to: URL(fileURLWithPath: session.journal))
+    try await session.serve(options + #", "gone": [1], "texts": {"4": "new"}"#)
+    let line = try await session.sync(Self.source())
+    #expect(line.hasSuffix("8 inserted, 0 updated, 0 unchanged, 0 deleted, proven"), "\(line)")
+    #expect(try session.rows().contains("4 | new"))
+  }
+
+  @Test("where validators are known they count for more: a failed run keeps them, and no pages")
+  func validators() async throws {
+    let session = try Session()
+    let options = #""n": 12, "size": 3, "tags": "strong""#
+    try await session.serve(options)
+    _ = try await session.sync(Self.source())
+    try await session.serve(options + #", "texts": {"1": "a", "5": "b"}, "fail": {"4": 503}"#)
+    #expect(try await session.sync(Self.source()).contains("HTTP 503"))
+    #expect(try session.mode == nil)
+    try await session.serve(options + #", "texts": {"1": "a", "5": "b"}"#)
+    #expect(try await session.sync(Self.source()).hasSuffix("2 updated, 10 unchanged, 0 deleted, proven"))
+    #expect(try await session.requests().allSatisfy { $0.hasSuffix("if changed") })
+  }
+
+  @Test("a page with a secret in it is not kept")
+  func secrets() async throws {
+    struct Secretive: Entity {
+      var id = 0
+      static let api = API(
+        "pages", url: "https://pages.example.invalid/",
+        auth: .query("key", .command(["printf", "hunter22"])), concurrency: 1, retry: .none)
+      static let source = Source(api, "next", rows: "data", paging: .next("next"), resume: .always)
+      static var mapping: Mapping<Secretive> { Key(\.id) }
+    }
+    let session = try Session()
+    try await session.serve(#""n": 9, "size": 3, "fail": {"3": 503}, "prefix": "hunter22""#)
+    #expect(try await session.sync(Self.source(), as: Secretive.self).contains("HTTP 503"))
+    #expect(
+      !FileManager.default.fileExists(atPath: try session.fixture.get().path + "-syncd-pages-secretive"))
+  }
 }
