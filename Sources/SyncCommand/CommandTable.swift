@@ -73,7 +73,7 @@ enum CommandName: String, CaseIterable {
         .quiet, .help,
       ]
     case .watch: [.config, .store, .interval, .noResume, .wait, .logFormat, .trace, .quiet, .help]
-    case .plan: [.config, .store, .full, .allowDeletes, .logFormat, .quiet, .help]
+    case .plan: [.config, .store, .full, .allowDeletes, .json, .logFormat, .quiet, .help]
     case .explain: [.config, .store, .help]
     case .get: [.config, .store, .limit, .help]
     case .check: [.config, .store, .help]
@@ -91,6 +91,7 @@ enum CommandOption: String, CaseIterable {
   case interval = "--interval"
   case wait = "--wait"
   case logFormat = "--log-format"
+  case json = "--json"
   case quiet = "--quiet"
   case atomic = "--atomic"
   case full = "--full"
@@ -112,7 +113,7 @@ enum CommandOption: String, CaseIterable {
     case .interval, .wait: "DURATION"
     case .logFormat: "text|json"
     case .limit, .allowDeletes: "NUMBER"
-    case .quiet, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .help, .version: nil
+    case .quiet, .json, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .help, .version: nil
     }
   }
 
@@ -124,6 +125,7 @@ enum CommandOption: String, CaseIterable {
     case .wait: "how long to wait for another run of the same entity (default: 60s)"
     case .logFormat: "one line for people, or one JSON object, for each run"
     case .atomic: "write all entities in one transaction, or none of them"
+    case .json: "JSON lines, as --log-format json"
     case .full: "ask for every page in full, also where it has not changed"
     case .noResume: "ask for pages again that a run had read which did not end, and keep none"
     case .allowDeletes: "let each entity delete so many rows in this run, whatever its guard says"

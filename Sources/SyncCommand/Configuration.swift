@@ -46,6 +46,7 @@ struct Configuration {
     if let value = invocation[.store] { store = value }
     if let value = invocation[.interval] { interval = try Self.duration(value, of: "--interval") }
     if let value = invocation[.wait] { wait = try Self.duration(value, of: "--wait") }
+    if invocation[.json] != nil { logFormat = .json }
     if let value = invocation[.logFormat] { logFormat = try Self.logFormat(value, of: "--log-format") }
     isQuiet = invocation[.quiet] != nil
   }

@@ -101,6 +101,12 @@ struct LookingTests {
         book: a run would insert 1, update 1, delete 1; 1 unchanged
 
         """)
+    let json = try call("plan", "book", "--json")
+    #expect(json.status == 5)
+    #expect(try json == call("plan", "book", "--log-format", "json"))
+    #expect(
+      json.output.contains(#""kind":"updated","key":{"id":1},"old":{"title":"A"},"new":{"title":"A \"1\""}"#),
+      "\(json)")
     let lines = try call("once", "book", "--changes")
     #expect(lines.status == 0)
     expect(

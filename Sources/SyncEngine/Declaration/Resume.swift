@@ -13,14 +13,18 @@ public struct Resume: Sendable, Hashable {
   let bytes: Int
   let after: Duration
 
+  /// What came within this time is soon read again.
+  static let quick = Duration.milliseconds(10)
+
   /// Each run asks for all pages, and none are kept.
   public static let never = Resume(age: nil, bytes: 0, after: .zero)
 
   /// - Parameters:
   ///   - age: how old the pages may be, from the beginning of the run that read the first of them.
   ///   - bytes: how much is kept of one run; what comes then is asked for again.
-  ///   - after: how long a run goes before its pages are kept: what it read until then is soon read again. Zero for a
-  ///     source whose cursors are others in each walk, so that the first page alone leads to the later ones.
+  ///   - after: how long a run goes before it keeps pages too that came within ten milliseconds: they are soon read
+  ///     again. Zero for a near source whose cursors are others in each walk, so that the first page alone leads to the
+  ///     later ones.
   public static func within(
     _ age: Duration, bytes: Int = 256 << 20, after: Duration = .seconds(1)
   ) -> Resume {

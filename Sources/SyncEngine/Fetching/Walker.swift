@@ -12,7 +12,7 @@ struct Walker: Sendable {
   var hashKey: String?
   /// Pages that a run has read which was ended, and those of this one.
   var journal: (any PageJournal)?
-  /// From when on pages are kept in it.
+  /// From when on all pages are kept in it.
   var journalsFrom = ContinuousClock.now
   /// Pages that may be asked for with a condition; nil where nothing is kept of pages.
   var kept: KeptPages?
@@ -287,7 +287,8 @@ struct Walker: Sendable {
         }
       }
       if isPage, response.status != 304, received.resumedFrom == nil, gathering.walkNumber == 1,
-        let journal, ContinuousClock.now >= journalsFrom, holdsNoSecret(response)
+        let journal, response.duration >= Resume.quick || ContinuousClock.now >= journalsFrom,
+        holdsNoSecret(response)
       {
         journal.append(FetchedPage.head(of: response, at: Timestamp.now), response.body, as: asking.name)
       }

@@ -187,7 +187,6 @@ struct ResumeTests {
     let kept = Self.source()
     try await requests("age", kept, Self.source(resume: .within(.zero, after: .zero)))
     try await requests("never", Self.source(resume: .never), kept)
-    try await requests("later", Self.source(resume: .within(.seconds(3600))), kept)
     try await requests("--no-resume", kept, kept, resumes: false)
     try await requests("--full", kept, kept, inFull: true)
     try await requests("declaration", kept, Self.source(query: ["q": "1"]))
@@ -229,6 +228,18 @@ struct ResumeTests {
     #expect(try await kept { $0 = Data() } == 0)
     #expect(try await kept { $0 = Data(repeating: 0, count: 9000) } == 0)
     #expect(try await kept { $0 = Data($0.prefix(20)) } == 0)
+  }
+
+  @Test("without a declaration pages are kept that took their time")
+  func slow() async throws {
+    let session = try Session()
+    let options = #""n": 9, "size": 3, "latency": 30"#
+    let source = Source(.pages(), "next", rows: "data", paging: .next("next"))
+    try await session.serve(options + #", "fail": {"3": 503}"#)
+    _ = try await session.sync(source)
+    try await session.serve(options)
+    #expect(try await session.sync(source).contains("2 of its pages were read by a run that did not end"))
+    #expect(try await session.requests().count == 1)
   }
 
   @Test("where an old page repeats a record of a new one, the run begins again: the new one counts")
