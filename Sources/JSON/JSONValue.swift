@@ -156,7 +156,8 @@ public struct JSONValue: Sendable {
     case .null, .false: true
     case .true: false
     case .string: string?.isEmpty ?? false
-    case .integer, .decimal: double == 0
+    case .integer, .decimal:
+      token?.prefix { $0 != "e" && $0 != "E" }.contains { ("1"..."9").contains($0) } == false
     case .array, .object: count == 0
     }
   }

@@ -1005,7 +1005,7 @@ def error_member(root, path):
         for name in ("error", "errors"):
             found = members(value, name)
             empty = not found or found[-1] in (None, False) or found[-1] == [] or (
-                found[-1] == "" or (isinstance(found[-1], Integer) and int(found[-1]) == 0))
+                found[-1] == "" or isinstance(found[-1], Number) and not found[-1].lower().split("e")[0].strip("-0."))
             if step != name and not empty:
                 return True
         found = members(value, step)

@@ -198,9 +198,10 @@ struct SeedTests {
     try server.serve(
       SeedServer.posts.filter { $0.path != "/posts/4/comments" }
         + [Route("/posts/4/comments", body: #"[{"postId":4,"id":41,"name":"n","email":"e","body":"b"}]"#)])
+    // A comment may have gone to a post that was read before: what is missing is looked for twice.
     expect(
       await outcome(of: engine, Comment.self),
-      is: "comment: 4 pages, 7 records, 0 inserted, 4 updated, 3 unchanged, 3 deleted, proven")
+      is: "comment: 8 pages, 14 records, 0 inserted, 4 updated, 3 unchanged, 3 deleted, proven")
     expect(
       try fixture.rows("SELECT id FROM comment ORDER BY id"),
       is: "11\n21\n22\n31\n32\n33\n41\n99")
