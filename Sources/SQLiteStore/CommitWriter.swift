@@ -118,7 +118,7 @@ struct CommitWriter {
     stated?.discard(in: connection)
     if let mark = commit.mark {
       try GoneRows.unmark(
-        mark, seen: commit.seen.index, besides: commit.tombstones?.keys, in: main.schema, connection)
+        mark, seen: commit.seen.index, besides: commit.gone, in: main.schema, connection)
     }
 
     var changed = counts.inserted + counts.updated + run.deleted > 0 ? [main.schema.name] : []

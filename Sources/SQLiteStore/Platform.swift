@@ -54,6 +54,7 @@ enum Platform {
       information.st_mode & S_IFMT == S_IFREG, information.st_mode & 0o077 == 0
     else {
       close(file)
+      if creating { unlink(path) }
       return nil
     }
     return file

@@ -1,4 +1,11 @@
+import HTTP
 import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
 
 /// Removes secrets from everything that a person may read: by value, in whatever spelling a server or a standard
 /// gives it.
@@ -71,6 +78,32 @@ public final class Redactor: Sendable {
     let clean = withoutSecrets(bytes).escapingControls { _ in false }.unicodeScalars
     guard clean.count > limit else { return String(clean) }
     return "\(String(clean.prefix(limit - end)))…\(String(clean.suffix(end)))"
+  }
+
+  /// Whether a lasting secret stands in the bytes as it is, percent-encoded or as JSON writes it: a quick look at whole
+  /// bodies, where ``withoutSecrets(_:)`` would undo each escape.
+  func holdsLastingSecret(_ bytes: [UInt8]) -> Bool {
+    let values = state.withLock { $0.lasting.values.flatMap { $0 } }
+    return bytes.withUnsafeBytes { bytes in
+      values.contains { value in
+        let text = String(decoding: value, as: UTF8.self)
+        let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        let spellings = [text, percentEncoded(text), escaped, escaped.replacing("/", with: "\\/")]
+        return Set(spellings).contains { Self.find(Array($0.utf8), in: bytes) }
+      }
+    }
+  }
+
+  private static func find(_ text: [UInt8], in bytes: UnsafeRawBufferPointer) -> Bool {
+    guard let first = text.first, let base = bytes.baseAddress else { return false }
+    var offset = 0
+    while offset + text.count <= bytes.count,
+      let next = memchr(base + offset, Int32(first), bytes.count - text.count + 1 - offset)
+    {
+      if memcmp(next, text, text.count) == 0 { return true }
+      offset = UnsafeRawPointer(next) - base + 1
+    }
+    return false
   }
 
   /// The text without secrets, otherwise as it is.

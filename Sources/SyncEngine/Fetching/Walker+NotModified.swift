@@ -52,9 +52,9 @@ extension Walker {
   /// Whether a page may be kept outside of the tables.
   func holdsNoSecret(_ response: HTTPResponse) -> Bool {
     guard redactor.count > 0 else { return true }
-    let fields = response.headers.fields.map { "\($0.name): \($0.value)" }.joined(separator: "\n")
-    let texts = [Array("\(response.url)\n\(fields)".utf8), response.body]
-    return texts.allSatisfy { redactor.withoutSecrets($0).utf8.elementsEqual($0) }
+    let head = FetchedPage.head(of: response, at: 0)
+    return !redactor.holdsLastingSecret(response.body)
+      && redactor.withoutSecrets(head).utf8.elementsEqual(String(decoding: head, as: UTF8.self).utf8)
   }
 
   func query(_ request: HTTPRequest, _ parent: [StoredValue]) -> PageQuery {

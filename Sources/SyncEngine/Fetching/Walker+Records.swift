@@ -4,13 +4,15 @@ extension Walker {
   /// Decodes a page's records and notes their keys; returns the number of the list's elements, and of keys that are
   /// new.
   ///
-  /// - Throws: ``KeptPagesUnusable`` where a page of an earlier run repeats a key of this one: the newer record came
-  ///   first, and the older one would count.
+  /// - Throws: ``KeptPagesUnusable`` where a page of an earlier run repeats a key that may have come on a newer one: the
+  ///   older record would count.
   func decode(
     _ records: JSONValue, page: Int, resumedFrom time: Int64?, parent: [StoredValue], repeatsBoundary: Bool,
     _ decoder: RecordDecoder,
     _ gathering: inout Gathering
   ) throws(KeptPagesUnusable) -> (count: Int, newKeys: Int, rows: PageRows) {
+    let isOld = time.map { $0 < gathering.newest } ?? false
+    gathering.newest = max(gathering.newest, time ?? Timestamp.now)
     var bad: [BadRecord] = []
     let rows = decoder.decode(
       records, of: plan.recordSource, page: page,
@@ -39,12 +41,12 @@ extension Walker {
         isAtBoundary = false
       case .duplicate(let earlier):
         if !isAtBoundary {
-          if time != nil { throw KeptPagesUnusable() }
+          if isOld { throw KeptPagesUnusable() }
           gathering.walk.duplicates += 1
         }
         gathering.supersede(earlier)
       case .duplicateOfOtherPart(let earlier):
-        if time != nil { throw KeptPagesUnusable() }
+        if isOld { throw KeptPagesUnusable() }
         newKeys += 1
         gathering.walk.duplicates += 1
         gathering.supersede(earlier)

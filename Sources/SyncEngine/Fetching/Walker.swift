@@ -34,6 +34,8 @@ struct Walker: Sendable {
     var keylessPages: Set<Int> = []
     var part: UInt32 = 0
     var passedOver = 0
+    /// When the newest page was received, in milliseconds since 1970.
+    var newest: Int64 = 0
     /// Why the first parent was passed over.
     var firstPassedOver = ""
 
@@ -227,7 +229,7 @@ struct Walker: Sendable {
           self.query(
             try self.request($0, parent: parent, home: home, current: current, page: number), parent)
         }
-        if ahead.isEmpty {
+        if ahead.isEmpty, outline != nil {
           ahead = foreseen.pages(
             after: query, partPages + 1, pager, upTo: room, reads: plan.source.paging.reads
           ) {
@@ -235,7 +237,7 @@ struct Walker: Sendable {
             self.query(
               try self.request(next, parent: parent, home: home, current: current, page: number), parent)
           }
-        } else {
+        } else if !ahead.isEmpty {
           // A record may go from a page that is under way to one that was answered before it.
           gathering.ledger.mayShift = true
         }

@@ -70,11 +70,10 @@ extension Engine {
     return scope.columns.isEmpty && scope.conditions.isEmpty ? nil : scope
   }
 
-  /// The rows that the source says are gone, by what it says last.
-  func stated(_ walk: Walk, _ plan: EntityPlan) -> StatedDeletion? {
+  /// The keys of rows that the source says are gone, by what it says last; nil where there is none.
+  func statedKeys(_ walk: Walk, _ plan: EntityPlan) -> KeyIndex? {
     let last = walk.tombstones.subtracting(walk.superseded)
-    // In pages of another time they may be out of date; they come again, since no watermark moves.
-    guard !last.isEmpty, walk.resumed == 0 else { return nil }
+    guard !last.isEmpty else { return nil }
     var keys = KeyIndex()
     var key = KeyBytes()
     for batch in walk.rows.map(\.batch) {
@@ -83,8 +82,7 @@ extension Engine {
         _ = key.withBytes { keys.insert($0, ordinal: 0) }
       }
     }
-    return StatedDeletion(
-      keys: keys, bound: plan.deletion.bound, mark: plan.mark, allowed: options.allowedDeletions)
+    return keys
   }
 
   /// Asks for the rows that were not seen, one by one, where that is declared.

@@ -190,12 +190,20 @@ extension Engine {
     run.scope = scope
     let nested = NestedGathering(plan.decoding).rows(
       of: walk.rows, superseded: walk.superseded, keys: plan.decoding.keyColumns)
+    let gone = statedKeys(walk, plan)
     let commit = Commit(
       rows: TableRows(
         schema: plan.schema, batches: walk.rows.map(\.batch),
         superseded: walk.superseded.union(walk.tombstones)),
       nested: nested, referenced: plan.referenced, deletion: deletion,
-      tombstones: stated(walk, plan), seen: seen,
+      // In pages of another time they may be out of date; they come again, since no watermark moves.
+      tombstones: walk.resumed > 0
+        ? nil
+        : gone.map {
+          StatedDeletion(
+            keys: $0, bound: plan.deletion.bound, mark: plan.mark, allowed: options.allowedDeletions)
+        },
+      gone: gone, seen: seen,
       keptNested: plan.decoding.allNested.enumerated().compactMap { position, nested in
         seen.keptNested[position].map { (nested.schema, $0) }
       }, mark: plan.mark,

@@ -122,11 +122,13 @@ struct EntityPlan: Sendable {
     return try RequestTemplate(single, entity: entity, parentColumns: names)
   }
 
-  /// Whether a record that goes from one parent to another stays the same row.
+  /// Whether a record that goes from one parent to another may stay the same row: its key does not hold all of the
+  /// parent's.
   var mayMoveBetweenParents: Bool {
     guard let parent else { return false }
     let keys = Set(schema.keys.map(\.name))
-    return parent.owner.isEmpty || !parent.owner.allSatisfy { keys.contains($0.column) }
+    let inKey = parent.owner.filter { keys.contains($0.column) }.map { parent.columns[$0.position].name }
+    return !parent.schema.keys.allSatisfy { inKey.contains($0.name) }
   }
 
   /// Whether the walk asks for proof of its end even where that costs a request.

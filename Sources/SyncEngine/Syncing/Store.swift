@@ -214,6 +214,8 @@ public struct Commit: Sendable {
   public var deletion: ArmedDeletion?
   /// Rows that the source itself says are gone.
   public var tombstones: StatedDeletion?
+  /// The keys of all rows of which the source says so: their mark is not cleared.
+  package var gone: KeyIndex?
   /// The keys that the run saw. Those that came with no record have to have a row.
   package var seen: SeenKeys
   /// Keys of rows of other tables that have to be there too.

@@ -110,6 +110,18 @@ struct RedactorTests {
         == "*** *** *** ***")
   }
 
+  @Test("a lasting secret is found in a body as it is, percent-encoded and as JSON writes it")
+  func holds() {
+    let redactor = Redactor()
+    redactor.add("k/e y\"7")
+    redactor.add("signature", isPassing: true)
+    func holds(_ text: String) -> Bool { redactor.holdsLastingSecret(Array(text.utf8)) }
+    for text in [#"k/e y"7"#, #"{"a":"k/e y\"7"}"#, #"k\/e y\"7"#, "?k=k%2Fe%20y%227", #"kk/e k/e y"7"#] {
+      #expect(holds(text), "\(text)")
+    }
+    for text in ["", "k", #"k/e y""#, "signature", "K/E Y\"7"] { #expect(!holds(text), "\(text)") }
+  }
+
   @Test("digests of RFC 1321, FIPS 180 and RFC 4231")
   func digests() {
     #expect(Digest.md5("") == "d41d8cd98f00b204e9800998ecf8427e")

@@ -32,7 +32,8 @@ struct WindowTests {
   @Test("each window is asked for once, the last one reaches past the present")
   func plain() async throws {
     let walk = try await walk("all")
-    expect(walk.list, is: (0...3).map { "GET /all?\(window($0))" }.joined(separator: "\n"))
+    // Once more, since thing 99 is missing: it may have been set back to a window that was read.
+    expect(walk.list, is: [0, 1, 2, 3, 0, 1, 2, 3].map { "GET /all?\(window($0))" }.joined(separator: "\n"))
     #expect(walk.isProven && walk.ids == [1, 2, 3, 4, 5, 6], "\(walk.line)")
   }
 
@@ -41,14 +42,14 @@ struct WindowTests {
     let walk = try await walk("all", place: .body, body: .json(["q": "x"]))
     #expect(
       walk.requests.first == "POST /all {\"q\":\"x\",\"from\":\"\(Self.day(0))\",\"to\":\"\(Self.day(1))\"}")
-    #expect(walk.isProven && walk.requests.count == 4)
+    #expect(walk.isProven && walk.requests.count == 8)
   }
 
   @Test("each window is paged in its own way")
   func inner() async throws {
     let byCursor = try await walk("cursor", paging: .cursor("cursor", parameter: "after"))
     expect(
-      byCursor.list,
+      byCursor.requests.prefix(6).joined(separator: "\n"),
       is: """
         GET /cursor?\(window(0))
         GET /cursor?\(window(1))
@@ -57,6 +58,7 @@ struct WindowTests {
         GET /cursor?\(window(2))&after=t1
         GET /cursor?\(window(3))
         """)
+    #expect(byCursor.requests.prefix(6) == byCursor.requests.dropFirst(6))
     #expect(byCursor.isProven && byCursor.ids == [1, 2, 3, 4, 5, 6], "\(byCursor.line)")
     let byOffset = try await walk(
       "offset", paging: .offset("offset", size: 1, total: "total"), #", "total": true"#)

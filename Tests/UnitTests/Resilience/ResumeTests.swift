@@ -230,6 +230,41 @@ struct ResumeTests {
     #expect(try await kept { $0 = Data($0.prefix(20)) } == 0)
   }
 
+  /// A row that is marked where the source says that it is gone.
+  struct Marked: Entity {
+    var id = 0
+    var goneAt: Date?
+    static let table = "thing"
+    static var source: Source { Row.source }
+    static var mapping: Mapping<Marked> {
+      Key(\.id)
+      Local(\.goneAt)
+    }
+    static let deletion = Deletion<Marked>.marked(\.goneAt).tombstone(at: "v", is: "gone")
+  }
+
+  @Test("a tombstone in an old page neither marks a row nor clears its mark")
+  func marks() async throws {
+    let session = try Session()
+    let options = #""n": 9, "size": 3"#
+    func marked() throws -> String {
+      try session.fixture.get().rows("SELECT group_concat(id) FROM thing WHERE gone_at IS NOT NULL")
+    }
+    for texts in ["", #", "texts": {"2": "gone"}"#] {
+      try await session.serve(options + texts)
+      _ = try await session.sync(Self.source(), as: Marked.self)
+    }
+    #expect(try marked() == "2")
+    try await session.serve(options + #", "texts": {"2": "gone", "3": "gone"}, "fail": {"3": 503}"#)
+    _ = try await session.sync(Self.source(), as: Marked.self)
+    try await session.serve(options)
+    let line = try await session.sync(Self.source(), as: Marked.self)
+    #expect(line.contains("0 deleted, unproven: 2 of its pages"), "\(line)")
+    #expect(try marked() == "2")
+    _ = try await session.sync(Self.source(), as: Marked.self)
+    #expect(try marked() == "∅")
+  }
+
   @Test("without a declaration pages are kept that took their time")
   func slow() async throws {
     let session = try Session()

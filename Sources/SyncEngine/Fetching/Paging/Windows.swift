@@ -60,7 +60,8 @@ struct Windows: Pager {
   }
 
   var needsRecords: Bool { inner.needsRecords }
-  var mayShift: Bool { inner.mayShift }
+  /// A record whose instant is set back goes to a window that was read already.
+  var mayShift: Bool { true }
   var mayBeEmptyMidway: Bool { true }
   var repeatsBoundary: Bool { pages == 0 || inner.repeatsBoundary }
   func isPage(status: Int) -> Bool { inner.isPage(status: status) }
