@@ -81,7 +81,8 @@ struct ResumeTests {
     let options = #""n": 24, "size": 3"# + style.options
     let clean = try Session()
     try await clean.serve(options)
-    _ = try await clean.sync(source)
+    // One at a time, so that they are in order.
+    _ = try await clean.sync(Self.source(style.path, style.paging))
     let whole = try await clean.requests()
 
     let session = try Session()
@@ -96,7 +97,8 @@ struct ResumeTests {
         && line.contains("5 of its pages were read by a run that did not end"), "\(line)")
     #expect(try session.rows() == clean.rows())
     let rest = try await session.requests()
-    #expect(rest.count == whole.count - 5, "\(rest)")
+    // A request that the first run gave up may be noted late.
+    #expect(Set(rest) == Set(whole.dropFirst(5)), "\(rest)")
     #expect(try session.mode == nil)
     let last = try await session.sync(source)
     #expect(last.hasSuffix("24 unchanged, 0 deleted, proven"), "\(last)")
