@@ -182,6 +182,8 @@ final class PageFile: PageJournal {
     state = State()
   }
 
+  func finish() { queue.sync {} }
+
   func clear() {
     // Pages that wait need not be written first.
     state.withLock { $0.isFull = true }

@@ -17,7 +17,8 @@ struct KillTests {
     let config = folder.path + "/config.json"
     try #"{"store": "\#(store)", "apis": {"case": {"url": "\#(server.base)/"}}}"#
       .write(toFile: config, atomically: true, encoding: .utf8)
-    let command = [Shell.product("CaseEntities"), "once", "--config", config]
+    // Each round begins with the same store: pages of the one before are none of its own.
+    let command = [Shell.product("CaseEntities"), "once", "--no-resume", "--config", config]
 
     func run() throws -> Shell.Result { try Shell.result(command, environment: ["SYNCD_CASE": "bench"]) }
     func table() throws -> String { try Rows.text(store, "SELECT * FROM book ORDER BY id") }
@@ -94,7 +95,7 @@ struct KillTests {
       var variables = ["SYNCD_CASE": "bench"]
       if let step { variables["SYNCD_KILL_STEP"] = "\(step)" }
       return try ChildProcess(
-        [Shell.product("CaseEntities"), "once", "--config", config],
+        [Shell.product("CaseEntities"), "once", "--no-resume", "--config", config],
         environment: TestEnvironment.variables.merging(variables) { $1 }
       ).wait()
     }

@@ -15,7 +15,7 @@ Options: n records {id, v, at, n}; size of a page, cap on what a client may ask 
 step: seconds from one at to the next, from `since` on; latency in ms; inclusive bounds; total and pages: true, a value,
 or a list with one for each answer; more: a has-more flag; token: a template with {} for the index, or "number"; jump
 {index: index}: where a page leads instead; emptyLast: a link behind the last page; beyond: a status behind the last page;
-fail {index: status}; ignore: parameters that are passed over; plain: ranges are ignored; rangeTotal false: `/*`; 
+fail {index: status}; stall: the number of the request that takes a minute; ignore: parameters that are passed over; plain: ranges are ignored; rangeTotal false: `/*`; 
 status: that of a range (206), unit: that of Content-Range; shift {number of answers: {delete: [ids], insert: n}};
 gone: ids that are not there, texts {id: v}; tags: "strong" or "weak" entity tags, or "date" for Last-Modified (`changed`),
 by which an answer that is still the same is given as 304, "bare": without its other header fields; sort: records have
@@ -209,8 +209,11 @@ class Handler(BaseHTTPRequestHandler):
             session.log.append(line)
             session.under_way += 1
             session.peak = max(session.peak, session.under_way)
+            stalls = len(session.log) == session.o.get("stall")
         try:
             time.sleep(session.o.get("latency", 0) / 1000)
+            if stalls:
+                time.sleep(60)
             with LOCK:
                 # Before the answer goes out: the client may ask again before this thread goes on.
                 session.under_way -= 1

@@ -4,8 +4,8 @@
 /// Source(.shop, "orders", paging: .next("next"), resume: .within(.seconds(6 * 3600)))
 /// ```
 ///
-/// The pages of a run are kept beside the store until it commits. A run that follows one which was killed, or which the
-/// network failed, takes them from there and asks for the rest. It writes what an uninterrupted run would have written, and
+/// The pages of a run are kept beside the store until it commits. A run that follows one which was killed or stopped takes
+/// them from there and asks for the rest. It writes what an uninterrupted run would have written, and
 /// it proves nothing, since its pages are from different times: nothing is deleted, and the next run asks for everything.
 public struct Resume: Sendable, Hashable {
   /// In milliseconds from the beginning of the run that was ended; nil where nothing is kept.

@@ -102,11 +102,7 @@ enum WalkExtent: Sendable, Hashable {
 /// Why a walk cannot go on. Nothing of the run is committed.
 struct WalkFailure: Error, CustomStringConvertible {
   let description: String
-  /// Whether the source may answer otherwise another time: it was not reached, or is down.
-  var mayPass = false
-
-  init(page: Int, url: HTTPURL?, _ reason: String, mayPass: Bool = false) {
-    self.mayPass = mayPass
+  init(page: Int, url: HTTPURL?, _ reason: String) {
     description = "page \(page)\(url.map { " (\($0))" } ?? ""): \(reason)"
   }
 

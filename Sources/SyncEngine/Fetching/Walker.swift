@@ -159,9 +159,7 @@ struct Walker: Sendable {
           fetched.cancel()
         }
       } catch let error as HTTPError {
-        throw WalkFailure(
-          page: number, url: sent.url, quoted("\(error)"),
-          mayPass: [.connection, .timeout, .unavailable, .credentials].contains(error.kind))
+        throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
       }
       RunStep.next()
       let response = received.response
@@ -199,12 +197,7 @@ struct Walker: Sendable {
         {
           throw KeptPagesUnusable()
         }
-        var failure = failure(statusText(response))
-        // An old cursor may be answered with 500 for ever.
-        failure.mayPass =
-          [408, 429, 502, 503, 504].contains(response.status)
-          || response.status >= 500 && gathering.walk.resumed == 0
-        throw failure
+        throw failure(statusText(response))
       }
       let repeatsBoundary = pager.repeatsBoundary
       var decision: PageDecision?

@@ -50,12 +50,8 @@ extension Engine {
         let failure = error as? FailedCommit
         position = failure?.position ?? position
         let error = failure?.error ?? error
-        // What failed for what it is would fail the next run too, if that took the same pages; and where the disk is
-        // full they are in the way.
-        let mayPass =
-          error is CancellationError || (error as? StoreError)?.isBusy == true
-          || (error as? WalkFailure)?.mayPass == true
-        if !mayPass { for journal in journals { journal.clear() } }
+        // A run that failed is done anew: its pages may be what it failed for, and the source goes on meanwhile.
+        for journal in journals { error is CancellationError ? journal.finish() : journal.clear() }
         if let missing = error as? KeptRowsMissing, trust[position].loses(missing.pages) {
           runs = begun
         } else if error is GuardRefusal, isRehearsal, works.indices.contains(position),

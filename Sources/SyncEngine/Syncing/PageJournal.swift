@@ -14,6 +14,9 @@ public protocol PageJournal: AnyObject, Sendable {
   /// Keeps a page, whose bytes are those of both parts, at some time, off the caller's way.
   func append(_ head: [UInt8], _ body: [UInt8], as name: String)
 
+  /// Waits until all pages are kept.
+  func finish()
+
   /// Forgets all pages.
   func clear()
 }

@@ -43,6 +43,17 @@ struct ResumeTests {
         .replacing(base, with: "BASE")
     }
 
+    /// A run that is stopped while its last request, the one of this number, is under way.
+    func stop(
+      at request: Int, _ options: String, _ source: Source, as entity: any Entity.Type = Row.self
+    ) async throws {
+      try await serve(options + #", "stall": \#(request)"#)
+      let task = Task { try await sync(source, as: entity) }
+      while try await requests().count < request { try await Task.sleep(for: .milliseconds(5)) }
+      task.cancel()
+      #expect(try await task.value == "CancellationError()")
+    }
+
     func rows() throws -> String { try fixture.get().rows("SELECT id, v FROM thing ORDER BY id") }
     var journal: String {
       get throws { try fixture.get().path + "-syncd-pages-thing" }
@@ -74,21 +85,18 @@ struct ResumeTests {
   ]
 
   @Test(
-    "the pages that were read are not asked for again, in every style", arguments: styles.indices, [1, 4])
-  func everyStyle(_ index: Int, _ concurrency: Int) async throws {
+    "the pages that were read are not asked for again, in every style", arguments: styles.indices)
+  func everyStyle(_ index: Int) async throws {
     let style = Self.styles[index]
-    let source = Self.source(style.path, style.paging, concurrency: concurrency)
+    let source = Self.source(style.path, style.paging)
     let options = #""n": 24, "size": 3"# + style.options
     let clean = try Session()
     try await clean.serve(options)
-    // One at a time, so that they are in order.
-    _ = try await clean.sync(Self.source(style.path, style.paging))
+    _ = try await clean.sync(source)
     let whole = try await clean.requests()
 
     let session = try Session()
-    try await session.serve(options + #", "fail": {"6": 503}"#)
-    let failed = try await session.sync(source)
-    #expect(failed.contains("HTTP 503"), "\(failed)")
+    try await session.stop(at: 6, options, source)
     #expect(try session.mode == 0o600)
     try await session.serve(options)
     let line = try await session.sync(source)
@@ -110,19 +118,18 @@ struct ResumeTests {
     let options = #""n": 9, "size": 3"#
     try await session.serve(options)
     _ = try await session.sync(Self.source())
-    try await session.serve(options + #", "gone": [8], "fail": {"2": 503}"#)
-    _ = try await session.sync(Self.source())
+    try await session.stop(at: 2, options + #", "gone": [8]"#, Self.source())
     try await session.serve(options + #", "gone": [8]"#)
     #expect(try await session.sync(Self.source()).contains("0 deleted, unproven"))
     #expect(try await session.sync(Self.source()).hasSuffix("1 deleted, proven"))
   }
 
-  @Test("what fails for what it is is asked for anew")
+  @Test("a run that failed is done anew")
   func contents() async throws {
     let session = try Session()
     let options = #""n": 9, "size": 3"#
-    // Two pages, and a third one that is none: a status that will not pass, and a loop.
-    for fault in [#", "fail": {"3": 404}"#, #", "jump": {"2": 1}"#] {
+    // Two pages, and a third one that is none, or leads back.
+    for fault in [#", "fail": {"3": 404}"#, #", "fail": {"3": 503}"#, #", "jump": {"2": 1}"#] {
       try await session.serve(options + fault)
       let failed = try await session.sync(Self.source())
       #expect(!failed.contains("records"), "\(failed)")
@@ -142,29 +149,27 @@ struct ResumeTests {
     func page(_ query: [String: String]?, _ ids: [Int], next: String, status: Int = 200) -> Route {
       Route("/things", query: query, status: status, body: list(ids, #""next": \#(next)"#))
     }
-    let lines = try await Row.$source.withValue(source) {
-      let failed = try await scene.run(
-        Row.self,
-        [
-          page(["c": "old2"], [], next: "null", status: 503), page(["c": "old1"], [2], next: #""?c=old2""#),
-          page(nil, [1], next: #""?c=old1""#),
-        ])
+    let last = try await Row.$source.withValue(source) {
+      var stalling = page(["c": "old2"], [], next: "null")
+      (stalling.fault, stalling.pause) = ("slow", 60)
+      try scene.serve([
+        stalling, page(["c": "old1"], [2], next: #""?c=old2""#), page(nil, [1], next: #""?c=old1""#),
+      ])
+      let task = Task { await outcome(of: scene.engine, Row.self) }
+      while try scene.requests().count < 3 { try await Task.sleep(for: .milliseconds(5)) }
+      task.cancel()
+      #expect(await task.value == "CancellationError()")
       try scene.server.reset()
       // The cursor that the kept pages lead to is not known any more.
-      return try await (
-        failed,
-        scene.run(
-          Row.self,
-          [
-            page(["c": "old2"], [], next: "null", status: 410), page(["c": "new1"], [2], next: #""?c=new2""#),
-            page(["c": "new2"], [3], next: "null"), page(nil, [1], next: #""?c=new1""#),
-          ])
-      )
+      return try await scene.run(
+        Row.self,
+        [
+          page(["c": "old2"], [], next: "null", status: 410), page(["c": "new1"], [2], next: #""?c=new2""#),
+          page(["c": "new2"], [3], next: "null"), page(nil, [1], next: #""?c=new1""#),
+        ])
     }
-    #expect(!lines.0.contains("records"), "\(lines)")
     #expect(
-      lines.1 == "thing: 3 pages, 3 records, 3 inserted, 0 updated, 0 unchanged, 0 deleted, proven",
-      "\(lines)")
+      last == "thing: 3 pages, 3 records, 3 inserted, 0 updated, 0 unchanged, 0 deleted, proven", "\(last)")
     #expect(
       try scene.requests().map(\.target) == ["/things?c=old2", "/things", "/things?c=new1", "/things?c=new2"])
   }
@@ -178,8 +183,7 @@ struct ResumeTests {
       async throws
     {
       let session = try Session()
-      try await session.serve(options + #", "fail": {"3": 503}"#)
-      _ = try await session.sync(first)
+      try await session.stop(at: 3, options, first)
       try await session.serve(options)
       let line = try await session.sync(second, resumes: resumes, inFull: inFull)
       #expect(line.hasSuffix("0 deleted, proven"), "\(change): \(line)")
@@ -195,8 +199,7 @@ struct ResumeTests {
 
     // Another run committed meanwhile: what was read before it is older than the rows.
     let session = try Session()
-    try await session.serve(options + #", "fail": {"3": 503}"#)
-    _ = try await session.sync(kept)
+    try await session.stop(at: 3, options, kept)
     let journal = try Data(contentsOf: URL(fileURLWithPath: session.journal))
     try await session.serve(options)
     _ = try await session.sync(kept)
@@ -211,8 +214,7 @@ struct ResumeTests {
     func kept(_ resume: Resume = .always, _ damage: (inout Data) -> Void = { _ in }) async throws -> Int {
       let session = try Session()
       let source = Self.source(resume: resume)
-      try await session.serve(options + #", "fail": {"10": 503}"#)
-      _ = try await session.sync(source)
+      try await session.stop(at: 10, options, source)
       var file = try Data(contentsOf: URL(fileURLWithPath: session.journal))
       damage(&file)
       try file.write(to: URL(fileURLWithPath: session.journal))
@@ -257,8 +259,8 @@ struct ResumeTests {
       _ = try await session.sync(Self.source(), as: Marked.self)
     }
     #expect(try marked() == "2")
-    try await session.serve(options + #", "texts": {"2": "gone", "3": "gone"}, "fail": {"3": 503}"#)
-    _ = try await session.sync(Self.source(), as: Marked.self)
+    try await session.stop(
+      at: 3, options + #", "texts": {"2": "gone", "3": "gone"}"#, Self.source(), as: Marked.self)
     try await session.serve(options)
     let line = try await session.sync(Self.source(), as: Marked.self)
     #expect(line.contains("0 deleted, unproven: 2 of its pages"), "\(line)")
@@ -272,8 +274,7 @@ struct ResumeTests {
     let session = try Session()
     let options = #""n": 9, "size": 3, "latency": 30"#
     let source = Source(.pages(), "next", rows: "data", paging: .next("next"))
-    try await session.serve(options + #", "fail": {"3": 503}"#)
-    _ = try await session.sync(source)
+    try await session.stop(at: 3, options, source)
     try await session.serve(options)
     #expect(try await session.sync(source).contains("2 of its pages were read by a run that did not end"))
     #expect(try await session.requests().count == 1)
@@ -283,8 +284,7 @@ struct ResumeTests {
   func repeated() async throws {
     let session = try Session()
     let options = #""n": 9, "size": 3"#
-    try await session.serve(options + #", "fail": {"3": 503}"#)
-    _ = try await session.sync(Self.source())
+    try await session.stop(at: 3, options, Self.source())
     // The first page is damaged, so that it comes anew, and a record of the second one has moved there.
     var file = try Data(contentsOf: URL(fileURLWithPath: session.journal))
     let first = try #require(file.range(of: Data(#""v1""#.utf8)))
@@ -296,14 +296,13 @@ struct ResumeTests {
     #expect(try session.rows().contains("4 | new"))
   }
 
-  @Test("where validators are known they count for more: a failed run keeps them, and no pages")
+  @Test("where validators are known they count for more: a stopped run keeps them, and no pages")
   func validators() async throws {
     let session = try Session()
     let options = #""n": 12, "size": 3, "tags": "strong""#
     try await session.serve(options)
     _ = try await session.sync(Self.source())
-    try await session.serve(options + #", "texts": {"1": "a", "5": "b"}, "fail": {"4": 503}"#)
-    #expect(try await session.sync(Self.source()).contains("HTTP 503"))
+    try await session.stop(at: 4, options + #", "texts": {"1": "a", "5": "b"}"#, Self.source())
     #expect(try session.mode == nil)
     try await session.serve(options + #", "texts": {"1": "a", "5": "b"}"#)
     #expect(try await session.sync(Self.source()).hasSuffix("2 updated, 10 unchanged, 0 deleted, proven"))
@@ -321,8 +320,8 @@ struct ResumeTests {
       static var mapping: Mapping<Secretive> { Key(\.id) }
     }
     let session = try Session()
-    try await session.serve(#""n": 9, "size": 3, "fail": {"3": 503}, "prefix": "hunter22""#)
-    #expect(try await session.sync(Self.source(), as: Secretive.self).contains("HTTP 503"))
+    try await session.stop(
+      at: 3, #""n": 9, "size": 3, "prefix": "hunter22""#, Self.source(), as: Secretive.self)
     #expect(
       !FileManager.default.fileExists(atPath: try session.fixture.get().path + "-syncd-pages-secretive"))
   }
