@@ -4,9 +4,12 @@ import SyncEngine
 struct CommitWriter {
   private let commit: Commit
   private let cancellation: Cancellation
+  /// The keys of the table, read before the transaction; nil where it may have written to the table since.
+  private let surveyed: TableKeys?
 
-  private init(_ commit: Commit, _ cancellation: Cancellation) {
+  private init(_ commit: Commit, _ cancellation: Cancellation, isFirst: Bool) {
     (self.commit, self.cancellation) = (commit, cancellation)
+    surveyed = isFirst ? commit.survey as? TableKeys : nil
   }
 
   /// Writes all runs in one transaction, and calls `body` at its end.
@@ -27,7 +30,7 @@ struct CommitWriter {
         var changed: Set<String> = []
         for (index, commit) in commits.enumerated() {
           position = index
-          let writer = CommitWriter(commit, cancellation)
+          let writer = CommitWriter(commit, cancellation, isFirst: index == 0)
           // What was as before when it was asked for is not any more.
           guard changed.isDisjoint(with: writer.keptTables.map(\.name.asciiLowercased)) else {
             throw KeptRowsMissing()
@@ -76,7 +79,8 @@ struct CommitWriter {
     var gone: GoneRows?
     if let deletion = commit.deletion {
       var found = try GoneRows(
-        of: main.schema, seen: deletion.seen, kept: commit.seen, scope: deletion.scope, in: connection)
+        of: main.schema, seen: deletion.seen, kept: commit.seen, scope: deletion.scope, surveyed: surveyed,
+        in: connection)
       if deletion.runs > 1 {
         try found.keepThoseMissing(inRuns: deletion.runs, of: run.entity, in: connection)
       }
@@ -89,7 +93,9 @@ struct CommitWriter {
       run.rowsInScope = found.rowsInScope
       gone = found.count > 0 ? found : nil
     } else {
-      if commit.seen.keptRows > 0 { try GoneRows.demand(commit.seen, in: main.schema, connection) }
+      if commit.seen.keptRows > 0 {
+        try GoneRows.demand(commit.seen, in: main.schema, surveyed: surveyed, connection)
+      }
       try GoneRows.forgetAbsence(of: run.entity, seen: commit.seen.index, in: main.schema, connection)
     }
     // Deletions first, so that what was unique about a row that is gone is free; but where a deletion could reach

@@ -16,17 +16,19 @@ struct GoneRows {
 
   /// Notes the rows in a temporary table.
   ///
-  /// - Parameter kept: keys that all have to have a row.
+  /// - Parameters:
+  ///   - kept: keys that all have to have a row.
+  ///   - surveyed: the keys of the table, where they were read before.
   /// - Throws: ``KeptRowsMissing`` where one has none.
   init(
     of schema: TableSchema, seen: KeyIndex, kept: SeenKeys? = nil, scope: DeletionScope?,
-    in connection: Connection
+    surveyed: TableKeys? = nil, in connection: Connection
   ) throws {
     (self.schema, self.seen, self.scope) = (schema, seen, scope)
     let noted = "syncd_gone"
     self.noted = noted
     let search = Search(schema: schema, seen: seen, scope: scope)
-    let found = try search.scan(keeping: kept, in: connection)
+    let found = try search.scan(keeping: kept, surveyed: surveyed, in: connection)
     if let kept, found.kept < kept.keptRows { throw try search.missing(of: kept, in: connection) }
     (count, rowsInScope) = (found.unseen, found.rows)
     guard count > 0 else { return }
@@ -66,9 +68,11 @@ struct GoneRows {
   /// Makes sure that all keys of a page that was not sent again have a row.
   ///
   /// - Throws: ``KeptRowsMissing``
-  static func demand(_ kept: SeenKeys, in schema: TableSchema, _ connection: Connection) throws {
+  static func demand(
+    _ kept: SeenKeys, in schema: TableSchema, surveyed: TableKeys?, _ connection: Connection
+  ) throws {
     let search = Search(schema: schema, seen: kept.index, scope: nil)
-    let found = try search.scan(keeping: kept, in: connection)
+    let found = try search.scan(keeping: kept, surveyed: surveyed, in: connection)
     if found.kept < kept.keptRows { throw try search.missing(of: kept, in: connection) }
   }
 
@@ -268,35 +272,55 @@ private struct Search {
   /// - Returns: the rows in the scope, those of them whose keys were not seen, and all rows, in the scope or not, whose
   ///   keys came with no record.
   func scan(
-    keeping kept: SeenKeys? = nil, in connection: Connection, onKept: ((Int) -> Void)? = nil
+    keeping kept: SeenKeys? = nil, surveyed: TableKeys? = nil, in connection: Connection,
+    onKept: ((Int) -> Void)? = nil
   ) throws -> (unseen: Int, rows: Int, kept: Int) {
-    try withFunctions(in: connection) { connection in
+    let kept = kept.flatMap { $0.keptRows > 0 ? $0 : nil }
+    var (seen, hint) = (seen, 0)
+    var count = RowCount(kept: kept, onKept: onKept)
+    if scope == nil,
+      try surveyed?.forEach(of: schema, { count.add(seen.ordinal(of: $0, hint: &hint)) }) == true
+    {
+      return (count.unseen, count.rows, count.keptRows)
+    }
+    return try withFunctions(in: connection) { connection in
       let keys = schema.keys
       let inScope = scope == nil ? "" : ", (\(inScope)) IS TRUE"
       let statement = try connection.prepare(
         "SELECT \(schema.keyList)\(inScope) FROM main.\(quoted(schema.name))")
-      let kept = kept.flatMap { $0.keptRows > 0 ? $0 : nil }
-      var seen = seen
-      // Positions that follow each other are often all kept.
-      var known = 0..<0
       var reader = KeyReader(keys.map(\.type))
-      var (unseen, rows, keptRows, hint) = (0, 0, 0, 0)
       while try connection.step(statement) {
         let isJudged = scope == nil || statement.integer(Int32(keys.count)) != 0
         guard isJudged || kept != nil else { continue }
-        let position = seen.position(of: keys, in: statement, &reader, hint: &hint)
-        if isJudged {
-          rows += 1
-          if position == nil { unseen += 1 }
-        }
-        guard let kept, let position else { continue }
-        if !known.contains(position) { known = kept.keptRange(around: position) ?? 0..<0 }
-        if known.contains(position) {
-          keptRows += 1
-          onKept?(position)
-        }
+        count.add(seen.position(of: keys, in: statement, &reader, hint: &hint), isJudged: isJudged)
       }
-      return (unseen, rows, keptRows)
+      return (count.unseen, count.rows, count.keptRows)
     }
+  }
+}
+
+/// Counts the rows of a table by whether their keys were seen.
+private struct RowCount {
+  let kept: SeenKeys?
+  let onKept: ((Int) -> Void)?
+  private(set) var (rows, unseen, keptRows) = (0, 0, 0)
+  /// Positions that follow each other are often all kept.
+  private var known = 0..<0
+
+  init(kept: SeenKeys?, onKept: ((Int) -> Void)?) { (self.kept, self.onKept) = (kept, onKept) }
+
+  /// - Parameters:
+  ///   - position: that of the row's key among those that were seen; nil for one that was not.
+  ///   - isJudged: whether the row is in the scope.
+  mutating func add(_ position: Int?, isJudged: Bool = true) {
+    if isJudged {
+      rows += 1
+      if position == nil { unseen += 1 }
+    }
+    guard let kept, let position else { return }
+    if !known.contains(position) { known = kept.keptRange(around: position) ?? 0..<0 }
+    guard known.contains(position) else { return }
+    keptRows += 1
+    onKept?(position)
   }
 }

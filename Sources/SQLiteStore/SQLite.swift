@@ -137,6 +137,7 @@ public final class SQLite: Store {
         commits, Cancellation(), to: Connection(path: ":memory:", busyLimit: busyLimit)
       ) { $0 }
     }
+    for commit in commits { await commit.survey?.finish() }
     return try await perform { connection, cancellation in
       try CommitWriter.write(commits, cancellation, to: connection) { $0 }
     }
@@ -174,6 +175,10 @@ public final class SQLite: Store {
       guard try connection.hasTable(schema.name) else { return [] }
       return try GoneRows.keys(of: schema, seen: seen, scope: scope, in: connection)
     }
+  }
+
+  public func survey(_ schema: TableSchema) -> (any KeySurvey)? {
+    path == ":memory:" || !exists ? nil : TableKeys(of: schema, path: path)
   }
 
   public func pages(of entity: String) async throws -> [KeptPage] {

@@ -139,6 +139,11 @@ extension Engine {
         walker.context.startedAt = Timestamp.now
       }
     }
+    let rows = deletionScope(plan, parents)
+    // Rows of pages that are not sent again have to be there: which are is read beside the requests.
+    let survey = rows == nil && walker.kept?.isEmpty == false ? store.survey(plan.schema) : nil
+    var isSurveyOfUse = false
+    defer { if !isSurveyOfUse { survey?.end() } }
     var seen = SeenKeys()
     var walk = Walk()
     do { try await walker.walk(&walk, parents: parents, seen: &seen, number: 1) } catch is IncrementExpired {
@@ -153,7 +158,6 @@ extension Engine {
     if let scopeBefore = state["scope"], scopeBefore != scope {
       doubts.append(Doubt("the declaration asks for other records than at the last run"))
     }
-    let rows = deletionScope(plan, parents)
     var deletion: ArmedDeletion?
     var proof: ProofOfCompleteness?
     if doubts.isEmpty, case .proven(let first) = walk.outcome { proof = first }
@@ -187,7 +191,8 @@ extension Engine {
     let nested = NestedGathering(plan.decoding).rows(
       of: walk.rows, superseded: walk.superseded, keys: plan.decoding.keyColumns)
     let gone = statedKeys(walk, plan)
-    let commit = Commit(
+    isSurveyOfUse = seen.keptRows > 0
+    var commit = Commit(
       rows: TableRows(
         schema: plan.schema, batches: walk.rows.map(\.batch),
         superseded: walk.superseded.union(walk.tombstones)),
@@ -206,6 +211,7 @@ extension Engine {
       rejects: walk.rejects, run: run, state: kept,
       pages: walker.kept == nil ? nil : proof.map { ProvenPages(walk.states, proof: $0) },
       isIncrement: !increment.isFull)
+    commit.survey = isSurveyOfUse ? survey : nil
     let withheld =
       !plan.deletion.isByAbsence
       ? "no deletion is declared"

@@ -231,7 +231,7 @@ package struct KeyBytes {
 
   static let integerTag: UInt8 = 1
   /// Bytes of a key that is one integer.
-  static let integerLength = 9
+  package static let integerLength = 9
 
   package init() {}
 

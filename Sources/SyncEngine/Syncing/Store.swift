@@ -48,6 +48,10 @@ public protocol Store: Sendable {
   /// The keys of the rows in the scope that were not seen, in their order. Reads only.
   func unseen(_ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema) async throws -> [[StoredValue]]
 
+  /// Begins to read the keys of a table, for a commit that asks which of them the run has seen; nil where that is of no
+  /// use.
+  func survey(_ schema: TableSchema) -> (any KeySurvey)?
+
   /// What the last proven run kept of an entity's pages.
   func pages(of entity: String) async throws -> [KeptPage]
 
@@ -126,6 +130,15 @@ extension Store {
   public static func open(_ location: String) throws -> Self {
     try open(location, options: StoreOptions())
   }
+}
+
+/// The keys of a table, read while the source is asked. A commit takes them for the table's where nothing was committed
+/// since, and reads the table where something was.
+public protocol KeySurvey: Sendable {
+  /// Waits until they are read.
+  func finish() async
+  /// Ends the reading: nobody waits for it.
+  func end()
 }
 
 /// The right to run on a table.
@@ -233,6 +246,8 @@ public struct Commit: Sendable {
   /// Whether the changes of single rows are told.
   public var tellsChanges = false
   public var isRehearsal = false
+  /// The keys of the table.
+  public var survey: (any KeySurvey)?
 }
 
 // MARK: Typed reads

@@ -288,6 +288,26 @@ struct NotModifiedTests {
       is: "thing: 3 pages, 9 records, 9 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
   }
 
+  @Test("rows that someone deletes while the source is asked come again too", arguments: 1...5)
+  func deletedMeanwhile(_ id: Int) async throws {
+    let source = Source(.pages(), "next", rows: "data", paging: .next("next"))
+    let session = try Session()
+    let options = #""n": 9, "size": 3, "tags": "strong", "latency": 20"#
+    try await session.serve(options)
+    _ = await session.sync(source)
+    let all = try session.rows()
+    let report = try await Row.$source.withValue(source) {
+      try await session.engine.sync(Row.self) { progress in
+        // The keys of the table are read at the start; only what is written later can be missed.
+        guard progress.step?.page == 3, progress.pages == 3 else { return }
+        do { _ = try session.rows("DELETE FROM thing WHERE id = \(id)") } catch { Issue.record(error) }
+      }
+    }
+    // Its page is asked for once more, in full: then it is of no matter that the row is deleted again.
+    print("\(line(report))")
+    expect(try session.rows(), is: all)
+  }
+
   @Test("what is declared otherwise is asked for in full, and so is everything on demand")
   func declaration() async throws {
     let source = Source(.pages(), "next", rows: "data", paging: .next("next"))
