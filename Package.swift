@@ -12,12 +12,15 @@ let package = Package(
     .library(name: "JSON", targets: ["JSON"]),
     .library(name: "SyncEngine", targets: ["SyncEngine"]),
     .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
+    .library(name: "PostgresStore", targets: ["PostgresStore"]),
     .library(name: "SyncCommand", targets: ["SyncCommand"]),
   ],
   targets: [
     // Floor 1
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .systemLibrary(
+      name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
     .systemLibrary(
@@ -43,6 +46,7 @@ let package = Package(
 
     // Floor 4
     .target(name: "SQLiteStore", dependencies: ["SyncEngine", "CSQLite", "CCompression"]),
+    .target(name: "PostgresStore", dependencies: ["SyncEngine", "CPostgres"]),
 
     // Floor 5
     .target(name: "SyncCommand", dependencies: ["SyncEngine"]),
@@ -52,7 +56,9 @@ let package = Package(
 
     // Tests
     .target(
-      name: "TestSupport", dependencies: ["SyncEngine", "SQLiteStore", "CSQLite"], path: "Tests/TestSupport"),
+      name: "TestSupport",
+      dependencies: ["SyncEngine", "SQLiteStore", "PostgresStore", "CSQLite", "CPostgres"],
+      path: "Tests/TestSupport"),
     .testTarget(
       name: "UnitTests",
       dependencies: ["JSON", "HTTP", "SyncEngine", "SQLiteStore", "TestSupport", "CaseEntities"]),
@@ -63,12 +69,16 @@ let package = Package(
     .testTarget(name: "SeedTests", dependencies: ["syncd", "TestSupport"]),
     .testTarget(name: "PayloadTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "KillTests", dependencies: ["HTTP", "TestSupport", "CaseEntities"]),
+    .testTarget(
+      name: "PostgresTests",
+      dependencies: ["HTTP", "SyncEngine", "SQLiteStore", "PostgresStore", "TestSupport", "CaseEntities"]),
     .testTarget(name: "PackageTests", dependencies: ["TestSupport"]),
     .testTarget(name: "ServerTests", dependencies: ["HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "PropertyTests", dependencies: ["JSON", "SyncEngine", "TestSupport"], exclude: ["oracle.py"]),
     .executableTarget(
-      name: "CaseEntities", dependencies: ["SyncCommand", "SQLiteStore"], path: "Tests/CaseEntities"),
+      name: "CaseEntities", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"],
+      path: "Tests/CaseEntities"),
   ],
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17

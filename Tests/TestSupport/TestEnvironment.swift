@@ -7,10 +7,10 @@ import Foundation
 public enum TestEnvironment {
   public static func prepare() { isSet }
 
-  /// As it was when the variables had been set.
+  /// As it was when the variables had been set, without what is said to the tests alone.
   public static var variables: [String: String] { isSet; return copy }
 
-  private static let copy = ProcessInfo.processInfo.environment
+  private static let copy = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SYNCD_TEST_") }
 
   private static let isSet: Void = {
     let values = [

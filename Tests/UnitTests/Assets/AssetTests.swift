@@ -1,6 +1,5 @@
 import Foundation
 import HTTP
-import SQLiteStore
 import TestSupport
 import Testing
 
@@ -160,7 +159,8 @@ struct AssetTests {
     #expect(taken.asked == ["/c"] && taken.downloads.hasPrefix("0 fetched, 0 unchanged, 1 failed"))
     #expect(taken.table == "1 | file b\n2 | ∅\n3 | file a\n4 | file a\n5 | \n6 | ∅")
     expect(
-      try scene.rows("SELECT image_source IS url, image_validator FROM picture WHERE id < 6 ORDER BY id"),
+      try scene.rows(
+        "SELECT image_source IS NOT DISTINCT FROM url, image_validator FROM picture WHERE id < 6 ORDER BY id"),
       is: "1 | ∅\n1 | ∅\n1 | \"1\"\n1 | \"1\"\n1 | ∅")
   }
 

@@ -1,6 +1,5 @@
 import Foundation
 import HTTP
-import SQLiteStore
 import SyncEngine
 import TestSupport
 import Testing
@@ -76,19 +75,20 @@ struct AuthorizedRunTests {
   // MARK: The program
 
   private struct Program {
-    let folder: TemporaryFolder
+    let fixture: Fixture
     let server: AuthServer
     let secrets: [String: String]
+    var folder: TemporaryFolder { fixture.folder }
 
     init(_ server: AuthServer) throws {
-      folder = try TemporaryFolder()
+      fixture = try Fixture()
       self.server = server
       secrets = [
         "AUTH_ID": "client one", "AUTH_SECRET": "client+secret/1", "AUTH_REFRESH": "refresh-token-0",
         "AUTH_PASSWORD": "pass:word 1",
       ]
-      try #"{"store": "\#(folder.path)/store.sqlite", "apis": {"auth": {"url": "\#(server.base)/"}}}"#
-        .write(toFile: folder.path + "/config.json", atomically: true, encoding: .utf8)
+      try #"{"store": "\#(fixture.location)", "apis": {"auth": {"url": "\#(server.base)/"}}}"#
+        .write(toFile: fixture.folder.path + "/config.json", atomically: true, encoding: .utf8)
     }
 
     func command(_ words: String...) -> [String] {
@@ -100,14 +100,7 @@ struct AuthorizedRunTests {
         command("once") + words, environment: secrets.merging(["SYNCD_CASE": variant]) { $1 })
     }
 
-    /// All bytes of the store's files.
-    func stored() throws -> String {
-      try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix("store") }
-        .map {
-          String(decoding: try Data(contentsOf: URL(fileURLWithPath: "\(folder.path)/\($0)")), as: UTF8.self)
-        }
-        .joined()
-    }
+    func stored() throws -> String { try fixture.contents() }
   }
 
   @Test(
@@ -141,9 +134,7 @@ struct AuthorizedRunTests {
     #expect(
       try server.requests().map(\.target)
         == Array(repeating: "/bots3cret%2Fkey%2B1/all?q=%257btoken%257d%7Btoken%7D", count: 2))
-    #expect(
-      try !String(decoding: Data(contentsOf: URL(fileURLWithPath: fixture.path)), as: UTF8.self).contains(
-        "s3cret"))
+    #expect(try !fixture.contents().contains("s3cret"))
   }
 
   @Test("a rotated refresh token survives kill -9 between the answer and its first use")

@@ -1,6 +1,5 @@
 import Foundation
 import HTTP
-import SQLiteStore
 import TestSupport
 import Testing
 
@@ -87,7 +86,7 @@ struct TokenTests {
     let first = try Caller(server, refreshing(), store: fixture.store)
     #expect(await first.ask("oauth/items") == "200")
     // Another program takes the token that is there, and renews with the latest refresh token.
-    let second = try Caller(server, refreshing(), store: SQLite.open(fixture.path))
+    let second = try Caller(server, refreshing(), store: fixture.open())
     #expect(await second.ask("oauth/items") == "200")
     try server.set(#"{"void_at": 1}"#)
     #expect(await second.ask("oauth/items") == "200")
@@ -143,7 +142,7 @@ struct TokenTests {
     }
     // The second one's token is there for the next program.
     #expect(
-      try await Caller(server, refreshing(), store: SQLite.open(fixture.path)).ask("oauth/items") == "200")
+      try await Caller(server, refreshing(), store: fixture.open()).ask("oauth/items") == "200")
     #expect(try server.log().split(separator: "\n").filter { $0.contains("refresh_token=") }.count == 1)
   }
 
@@ -165,7 +164,7 @@ struct TokenTests {
   func twoPrograms() async throws {
     let server = try AuthServer()
     let fixture = try Fixture()
-    let callers = try (0..<3).map { _ in try Caller(server, refreshing(), store: SQLite.open(fixture.path)) }
+    let callers = try (0..<3).map { _ in try Caller(server, refreshing(), store: fixture.open()) }
     let answers = await withTaskGroup(of: String.self) { group in
       for caller in callers { group.addTask { await caller.ask("oauth/items") } }
       return await group.reduce(into: []) { $0.append($1) }

@@ -49,7 +49,7 @@ struct DeletionTests {
 
     func ids(_ condition: String = "true") throws -> String {
       try fixture.rows(
-        "SELECT group_concat(id, ' ') FROM (SELECT id FROM task WHERE \(condition) ORDER BY id)")
+        "SELECT group_concat(id, ' ') FROM (SELECT id FROM task WHERE \(condition) ORDER BY id) AS t")
     }
   }
 

@@ -116,7 +116,8 @@ struct IncrementalTests {
     let three = #"{"id": 1, "n": 1}, {"id": 2, "n": 2}, {"id": 3, "n": 3}"#
     _ = try await runs(three)
     #expect(try await runs("") == "/items?after=3: \(Self.none)")
-    try runs.fixture.execute("UPDATE syncd_state SET value = value - 3600001 WHERE name = 'full'")
+    try runs.fixture.execute(
+      "UPDATE syncd_state SET value = CAST(CAST(value AS INTEGER) - 3600001 AS TEXT) WHERE name = 'full'")
     #expect(
       try await runs(#"{"id": 2, "n": 2}, {"id": 3, "n": 3}"#)
         == "/items: 0 updated, 2 unchanged, 1 deleted, proven")

@@ -57,7 +57,7 @@ struct TogetherTests {
       try await Task.sleep(for: .milliseconds(5))
     }
     #expect(try scene.rows("SELECT id FROM owner ORDER BY 1") == "a\nb")
-    try Rows.write(scene.fixture.path, "CREATE TABLE other (x)")
+    try scene.fixture.write("CREATE TABLE other (x INTEGER)")
     let lines = try await task.value.split(separator: "\n")
     #expect(
       lines.count == 3 && lines[1].hasSuffix("1 inserted, 0 updated, 2 unchanged, 1 deleted, proven"),
@@ -72,10 +72,9 @@ struct TogetherTests {
     let good = [owners("a"), children("a", "a1", "a2", "a3", "a4"), grandchildren("a1", "x")]
     let failed = try await run(scene, good)
     #expect(failed.hasPrefix("grandchild: page 2 (BASE/c/a2): HTTP 404"), "\(failed)")
-    #expect(
-      try scene.rows("SELECT name FROM sqlite_schema WHERE name NOT LIKE 'syncd%' AND type = 'table'") == "")
+    #expect(try scene.fixture.tables() == "")
     expect(
-      try scene.rows("SELECT entity, outcome, reason FROM syncd_runs").replacing(
+      try scene.rows("SELECT entity, outcome, reason FROM syncd_runs ORDER BY id").replacing(
         scene.server.base, with: "BASE"),
       is: """
         owner | failed | nothing was written, since grandchild failed
@@ -95,7 +94,7 @@ struct TogetherTests {
     #expect(try scene.rows("SELECT id FROM owner") == "a")
     #expect(try scene.rows("SELECT id FROM grandchild") == "x")
     #expect(
-      try scene.rows("SELECT entity, outcome FROM syncd_runs ORDER BY rowid DESC LIMIT 3")
+      try scene.rows("SELECT entity, outcome FROM syncd_runs ORDER BY id DESC LIMIT 3")
         == "grandchild | failed\nchild | refused\nowner | failed")
   }
 

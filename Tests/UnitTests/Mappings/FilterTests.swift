@@ -1,6 +1,5 @@
 import Foundation
 import JSON
-import SQLiteStore
 import SyncEngine
 import TestSupport
 import Testing
@@ -245,7 +244,7 @@ struct FilterTests {
       try scene.rows("SELECT * FROM prepared_tag ORDER BY 1, 2"),
       is: "first-key | x | X\nfirst-key | y | Y\nk\"2 | z | Z")
     expect(
-      try scene.rows("SELECT position, key, field, reason, record FROM syncd_rejects"),
+      try scene.rows("SELECT position, key, field, reason, record FROM syncd_rejects ORDER BY id"),
       is: #"""
         4 | ∅ | ∅ | boom é "quoted" | {"boom":1}
         5 | ∅ | ∅ | the record is a number, not an object | 7
@@ -331,7 +330,8 @@ struct FilterTests {
     #expect(rejects.count == 2)
     #expect(!rejects.contains { "\($0)".contains(secret) }, "\(rejects)")
     let text = try Shell.result(
-      [Shell.product("syncd"), "rejects", "--store", scene.fixture.path], directory: scene.fixture.folder.path
+      [Shell.product("syncd"), "rejects", "--store", scene.fixture.location],
+      directory: scene.fixture.folder.path
     )
     expect(
       text.output.replacing(/[0-9a-f]{12}/, with: "RUN").replacing(#/ +/#, with: " ").replacingOccurrences(
@@ -343,7 +343,7 @@ struct FilterTests {
 
         """#)
     let json = try Shell.result(
-      [Shell.product("syncd"), "rejects", "book", "--store", scene.fixture.path, "--log-format", "json"],
+      [Shell.product("syncd"), "rejects", "book", "--store", scene.fixture.location, "--log-format", "json"],
       directory: scene.fixture.folder.path)
     let lines = json.output.split(separator: "\n").map { $0.replacing(/[0-9a-f]{12}/, with: "RUN") }
     #expect(lines.count == 2)
@@ -354,7 +354,7 @@ struct FilterTests {
     )
     #expect(!json.output.contains(secret))
     let none = try Shell.result(
-      [Shell.product("syncd"), "rejects", "post", "--store", scene.fixture.path],
+      [Shell.product("syncd"), "rejects", "post", "--store", scene.fixture.location],
       directory: scene.fixture.folder.path)
     expect(none.output, is: "no record was left out\n")
   }

@@ -1,5 +1,4 @@
 import Foundation
-import SQLiteStore
 import SyncEngine
 import TestSupport
 import Testing
@@ -53,11 +52,12 @@ struct NestedEdgeTests {
     expect(try scene.rows(), is: "1 | 7\n2 | 7")
     expect(try scene.rows("SELECT * FROM customer"), is: "7 | B")
     expect(
-      try scene.rows("SELECT invoice, paid, seen > '2' FROM payment ORDER BY 1"), is: "1 | 1 | 1\n2 | 0 | 1")
+      try scene.rows("SELECT invoice, paid, seen > '2002-01-01' FROM payment ORDER BY 1"),
+      is: "1 | 1 | 1\n2 | 0 | 1")
     try scene.fixture.execute("UPDATE payment SET seen = '2000-01-01T00:00:00.000Z'")
     _ = try await scene.run(Invoice.self, body.replacingOccurrences(of: "true", with: "false"))
     expect(
-      try scene.rows("SELECT invoice, paid, seen > '2001' FROM payment ORDER BY 1"),
+      try scene.rows("SELECT invoice, paid, seen > '2002-01-01' FROM payment ORDER BY 1"),
       is: "1 | 0 | 1\n2 | 0 | 0")
     expect(
       try await scene.run(Invoice.self, #"[{"id":1,"customer_id":8,"paid":"x"},{"id":2}]"#),
@@ -158,8 +158,8 @@ struct NestedEdgeTests {
       CREATE TABLE "order" (id INTEGER NOT NULL, note TEXT, x TEXT);
       CREATE UNIQUE INDEX ids ON "order" (id);
       CREATE TABLE line ("order" INTEGER REFERENCES "order" (id), no INTEGER, product TEXT, mine TEXT, PRIMARY KEY ("order", no)) WITHOUT ROWID;
-      CREATE TABLE part (sku TEXT, line INTEGER, "order" INTEGER, position INTEGER, PRIMARY KEY ("order", line, sku) ON CONFLICT REPLACE) WITHOUT ROWID;
-      CREATE TABLE order_tag ("order" INTEGER, tag TEXT, n INTEGER PRIMARY KEY, UNIQUE ("order", tag) ON CONFLICT IGNORE);
+      CREATE TABLE part (sku TEXT, line INTEGER, "order" INTEGER, position INTEGER, PRIMARY KEY ("order", line, sku)\(StoreKind.words(sqlite: " ON CONFLICT REPLACE", postgresql: ""))) WITHOUT ROWID;
+      CREATE TABLE order_tag ("order" INTEGER, tag TEXT, \(StoreKind.words(sqlite: "n INTEGER PRIMARY KEY", postgresql: "n BIGINT GENERATED ALWAYS AS IDENTITY")), UNIQUE ("order", tag)\(StoreKind.words(sqlite: " ON CONFLICT IGNORE", postgresql: "")));
       """)
     for _ in 1...2 { _ = try await scene.run(Shop.Order.self, Shop.first) }
     expect(
@@ -180,7 +180,7 @@ struct NestedEdgeTests {
     expect(
       try await scene.run(Shop.Order.self, Shop.first),
       is:
-        #"order: the table "part" that is there does not fit the declaration: the column "sku" is INTEGER, not TEXT"#
+        #"order: the table "part" that is there does not fit the declaration: the column "sku" is \#(StoreKind.words(sqlite: "INTEGER, not TEXT", postgresql: "bigint, not text"))"#
     )
     #expect(try scene.requests().isEmpty)
     expect(try scene.rows("SELECT count(*) FROM part"), is: "0")
@@ -210,7 +210,7 @@ struct NestedEdgeTests {
     let scene = try Scene()
     _ = try await scene.run(Copied.self, #"[{"id":1,"a":"q\"\\\u00e9\n","b":[ 1.0 ]},{"id":2}]"#)
     expect(
-      try scene.rows("SELECT id, iif(copy IS NULL, 'none', hex(copy)), whole FROM thing"),
+      try scene.rows("SELECT id, iif(copy IS NULL, 'none', hex(copy)), whole FROM thing ORDER BY 1"),
       is: #"1 | 71225CC3A90A | {"id":1,"a":"q\"\\\u00e9\n","b":[1.0]}"# + "\n" + #"2 | none | {"id":2}"#)
   }
 

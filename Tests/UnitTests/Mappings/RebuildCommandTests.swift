@@ -1,5 +1,4 @@
 import Foundation
-import SQLiteStore
 import SyncEngine
 import TestSupport
 import Testing
@@ -25,7 +24,8 @@ struct RebuildCommandTests {
 
   private func call(_ scene: Scene, _ words: String...) throws -> String {
     let config = scene.fixture.folder.path + "/c.json"
-    try #"{ "store": "\#(scene.fixture.path)", "apis": { "library": { "url": "\#(scene.server.base)/" } } }"#
+    try
+      #"{ "store": "\#(scene.fixture.location)", "apis": { "library": { "url": "\#(scene.server.base)/" } } }"#
       .write(
         toFile: config, atomically: true, encoding: .utf8)
     let result = try Shell.result(

@@ -1,5 +1,4 @@
 import Foundation
-import SQLiteStore
 import SyncEngine
 import TestSupport
 import Testing

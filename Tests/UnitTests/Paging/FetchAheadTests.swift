@@ -66,7 +66,7 @@ struct FetchAheadTests {
       routes, .page("page", from: 0, size: 1, total: "total"), concurrency: 8, as: Ordered.self, fixture)
     #expect(run.line.contains("8 inserted"), "\(run.line)")
     expect(
-      try fixture.rows("SELECT group_concat(v, '') FROM (SELECT v FROM ordered ORDER BY rowid)"),
+      try fixture.rows("SELECT group_concat(v, '') FROM (SELECT v FROM ordered ORDER BY rowid) AS t"),
       is: "r0r1r2r3r4r5r6r7")
   }
 

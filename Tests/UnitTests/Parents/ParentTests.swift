@@ -252,7 +252,7 @@ struct ParentTests {
     }
     return (
       line,
-      (try? fixture.rows("SELECT group_concat(id, '') FROM (SELECT id FROM child ORDER BY rowid)")) ?? ""
+      (try? fixture.rows("SELECT group_concat(id, '') FROM (SELECT id FROM child ORDER BY rowid) AS t")) ?? ""
     )
   }
 

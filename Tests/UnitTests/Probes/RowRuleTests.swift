@@ -88,7 +88,7 @@ struct RowRuleTests {
       #"[{"id":1,"score":"bad","score":2,"name":{"first":"A","last":"B"},"name":{"last":"C"},"\u0073core":3},{"id":2,"name":{"first":"A"},"name":null},{"id":3,"name":"bad","name":{"first":"Z"}},{"id":4,"name":null,"name":{}}]"#
     )
     expect(
-      try scene.rows("SELECT id, first, last, score FROM thing"),
+      try scene.rows("SELECT id, first, last, score FROM thing ORDER BY 1"),
       is: "1 | ? | C | 3\n2 | ? | ∅ | 7\n3 | Z | ∅ | 7\n4 | ? | ∅ | 7")
   }
 
@@ -160,7 +160,7 @@ struct RowRuleTests {
     )
     expect(later, is: "thing: 1 pages, 7 records, 0 inserted, 0 updated, 7 unchanged, 2 deleted, proven")
     expect(
-      try scene.rows("SELECT hex(user), poll FROM thing ORDER BY 1, 2"),
+      try scene.rows("SELECT hex(\"user\"), poll FROM thing ORDER BY 1, 2"),
       is: "41 | 1\n61 | 1\n61 | 11\n610062 | 1\n6131 | 1\n65CC81 | 1\nC3A9 | 1")
   }
 
@@ -224,7 +224,8 @@ struct RowRuleTests {
     )
     expect(try scene.rows(), is: "1 | 5\n2 | 2")
     expect(
-      try scene.rows("SELECT entity, page, position, key, field, path, reason, record FROM syncd_rejects"),
+      try scene.rows(
+        "SELECT entity, page, position, key, field, path, reason, record FROM syncd_rejects ORDER BY id"),
       is: """
         thing | 1 | 2 | id 3 | n | n | "é'x" is not an integer of 64 bits | {"id":3,"n":"é'x"}
         thing | 1 | 3 | ∅ | ∅ | ∅ | the record is an array, not an object | [1]

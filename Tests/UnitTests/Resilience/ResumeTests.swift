@@ -55,14 +55,33 @@ struct ResumeTests {
     }
 
     func rows() throws -> String { try fixture.get().rows("SELECT id, v FROM thing ORDER BY id") }
-    var journal: String {
-      get throws { try fixture.get().path + "-syncd-pages-thing" }
+    /// The file of SQLite in which pages wait for the next run.
+    func journal(_ entity: String = "thing") throws -> String {
+      try fixture.get().location + "-syncd-pages-\(entity)"
     }
-    var mode: Int? {
-      get throws {
-        try? FileManager.default.attributesOfItem(atPath: journal)[.posixPermissions] as? Int
+
+    /// Whether pages wait for the next run: in a table of PostgreSQL, or in a file that its owner alone may read.
+    func keepsPages(of entity: String = "thing") throws -> Bool {
+      if StoreKind.current == .postgresql {
+        return try fixture.get().rows("SELECT count(*) FROM syncd_journal WHERE entity = '\(entity)'") != "0"
       }
+      let attributes = try? FileManager.default.attributesOfItem(atPath: journal(entity))
+      if let mode = attributes?[.posixPermissions] as? Int { #expect(mode == 0o600) }
+      return attributes != nil
     }
+
+    /// Changes what is kept of pages, in the file or by statements.
+    func damage(_ damage: Damage) throws {
+      if StoreKind.current == .postgresql { return try fixture.get().execute(damage.statements) }
+      var file = try Data(contentsOf: URL(fileURLWithPath: journal()))
+      damage.change(&file)
+      try file.write(to: URL(fileURLWithPath: journal()))
+    }
+  }
+
+  struct Damage {
+    var statements: String
+    var change: (inout Data) -> Void
   }
 
   fileprivate static func source(
@@ -97,7 +116,7 @@ struct ResumeTests {
 
     let session = try Session()
     try await session.stop(at: 6, options, source)
-    #expect(try session.mode == 0o600)
+    #expect(try session.keepsPages())
     try await session.serve(options)
     let line = try await session.sync(source)
     #expect(
@@ -107,7 +126,7 @@ struct ResumeTests {
     let rest = try await session.requests()
     // A request that the first run gave up may be noted late.
     #expect(Set(rest) == Set(whole.dropFirst(5)), "\(rest)")
-    #expect(try session.mode == nil)
+    #expect(try !session.keepsPages())
     let last = try await session.sync(source)
     #expect(last.hasSuffix("24 unchanged, 0 deleted, proven"), "\(last)")
   }
@@ -133,7 +152,7 @@ struct ResumeTests {
       try await session.serve(options + fault)
       let failed = try await session.sync(Self.source())
       #expect(!failed.contains("records"), "\(failed)")
-      #expect(try session.mode == nil, "\(failed)")
+      #expect(try !session.keepsPages(), "\(failed)")
     }
     try await session.serve(options)
     #expect(
@@ -188,7 +207,7 @@ struct ResumeTests {
       let line = try await session.sync(second, resumes: resumes, inFull: inFull)
       #expect(line.hasSuffix("0 deleted, proven"), "\(change): \(line)")
       #expect(try await session.requests().count == 3, "\(change)")
-      #expect(try session.mode == nil, "\(change)")
+      #expect(try !session.keepsPages(), "\(change)")
     }
     let kept = Self.source()
     try await requests("age", kept, Self.source(resume: .within(.zero, after: .zero)))
@@ -200,10 +219,17 @@ struct ResumeTests {
     // Another run committed meanwhile: what was read before it is older than the rows.
     let session = try Session()
     try await session.stop(at: 3, options, kept)
-    let journal = try Data(contentsOf: URL(fileURLWithPath: session.journal))
+    var journal = Data()
+    try session.damage(Damage(statements: "CREATE TABLE kept AS TABLE syncd_journal") { journal = $0 })
     try await session.serve(options)
     _ = try await session.sync(kept)
-    try journal.write(to: URL(fileURLWithPath: session.journal))
+    if StoreKind.current == .sqlite {
+      let (path, mode) = (try session.journal(), [FileAttributeKey.posixPermissions: 0o600])
+      #expect(FileManager.default.createFile(atPath: path, contents: nil, attributes: mode))
+    }
+    try session.damage(
+      Damage(statements: "INSERT INTO syncd_journal OVERRIDING SYSTEM VALUE TABLE kept") { $0 = journal })
+    #expect(try session.keepsPages())
     #expect(try await session.sync(kept).hasSuffix("9 unchanged, 0 deleted, proven"))
   }
 
@@ -211,13 +237,14 @@ struct ResumeTests {
   func bounds() async throws {
     let options = #""n": 30, "size": 3, "prefix": "\#(String(repeating: "x", count: 300))""#
     /// - Returns: pages that were kept, of nine.
-    func kept(_ resume: Resume = .always, _ damage: (inout Data) -> Void = { _ in }) async throws -> Int {
+    func kept(
+      _ resume: Resume = .always, _ statements: String = "",
+      _ change: @escaping (inout Data) -> Void = { _ in }
+    ) async throws -> Int {
       let session = try Session()
       let source = Self.source(resume: resume)
       try await session.stop(at: 10, options, source)
-      var file = try Data(contentsOf: URL(fileURLWithPath: session.journal))
-      damage(&file)
-      try file.write(to: URL(fileURLWithPath: session.journal))
+      try session.damage(Damage(statements: statements, change: change))
       try await session.serve(options)
       let line = try await session.sync(source)
       #expect(line.contains("30 records, 30 inserted"), "\(line)")
@@ -226,12 +253,21 @@ struct ResumeTests {
     }
     #expect(try await kept() == 9)
     #expect(try await kept(.within(.seconds(3600), bytes: 3000, after: .zero)) == 2)
-    #expect(try await kept { $0.removeLast() } == 8)
-    #expect(try await kept { $0.append(contentsOf: Array("SYNP\u{1}".utf8)) } == 9)
-    #expect(try await kept { $0[$0.count / 2] ^= 1 } == 8)
-    #expect(try await kept { $0 = Data() } == 0)
-    #expect(try await kept { $0 = Data(repeating: 0, count: 9000) } == 0)
-    #expect(try await kept { $0 = Data($0.prefix(20)) } == 0)
+    let last = "DELETE FROM syncd_journal WHERE id = (SELECT max(id) FROM syncd_journal)"
+    let middle =
+      "UPDATE syncd_journal SET page = set_byte(page, 2, 9) WHERE id = (SELECT min(id) + 4 FROM syncd_journal)"
+    #expect(try await kept(.always, last) { $0.removeLast() } == 8)
+    #expect(try await kept(.always, "") { $0.append(contentsOf: Array("SYNP\u{1}".utf8)) } == 9)
+    #expect(try await kept(.always, middle) { $0[$0.count / 2] ^= 1 } == 8)
+    #expect(try await kept(.always, "DELETE FROM syncd_journal") { $0 = Data() } == 0)
+    #expect(
+      try await kept(.always, "UPDATE syncd_journal SET page = decode(repeat('00', 900), 'hex')") {
+        $0 = Data(repeating: 0, count: 9000)
+      } == 0)
+    #expect(
+      try await kept(.always, "UPDATE syncd_journal SET page = substr(page, 1, 9)") {
+        $0 = Data($0.prefix(20))
+      } == 0)
   }
 
   /// A row that is marked where the source says that it is gone.
@@ -286,10 +322,11 @@ struct ResumeTests {
     let options = #""n": 9, "size": 3"#
     try await session.stop(at: 3, options, Self.source())
     // The first page is damaged, so that it comes anew, and a record of the second one has moved there.
-    var file = try Data(contentsOf: URL(fileURLWithPath: session.journal))
-    let first = try #require(file.range(of: Data(#""v1""#.utf8)))
-    file[first.lowerBound + 2] = UInt8(ascii: "x")
-    try file.write(to: URL(fileURLWithPath: session.journal))
+    try session.damage(
+      Damage(statements: "DELETE FROM syncd_journal WHERE id = (SELECT min(id) FROM syncd_journal)") { file in
+        guard let first = file.range(of: Data(#""v1""#.utf8)) else { return }
+        file[first.lowerBound + 2] = UInt8(ascii: "x")
+      })
     try await session.serve(options + #", "gone": [1], "texts": {"4": "new"}"#)
     let line = try await session.sync(Self.source())
     #expect(line.hasSuffix("8 inserted, 0 updated, 0 unchanged, 0 deleted, proven"), "\(line)")
@@ -303,7 +340,7 @@ struct ResumeTests {
     try await session.serve(options)
     _ = try await session.sync(Self.source())
     try await session.stop(at: 4, options + #", "texts": {"1": "a", "5": "b"}"#, Self.source())
-    #expect(try session.mode == nil)
+    #expect(try !session.keepsPages())
     try await session.serve(options + #", "texts": {"1": "a", "5": "b"}"#)
     #expect(try await session.sync(Self.source()).hasSuffix("2 updated, 10 unchanged, 0 deleted, proven"))
     #expect(try await session.requests().allSatisfy { $0.hasSuffix("if changed") })
@@ -322,7 +359,6 @@ struct ResumeTests {
     let session = try Session()
     try await session.stop(
       at: 3, #""n": 9, "size": 3, "prefix": "hunter22""#, Self.source(), as: Secretive.self)
-    #expect(
-      !FileManager.default.fileExists(atPath: try session.fixture.get().path + "-syncd-pages-secretive"))
+    #expect(try !session.keepsPages(of: "secretive"))
   }
 }
