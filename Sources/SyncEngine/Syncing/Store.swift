@@ -12,7 +12,7 @@ public protocol Store: Sendable {
   var location: String { get }
 
   /// Whether there is anything yet: the first run makes it.
-  var exists: Bool { get }
+  var exists: Bool { get async throws }
 
   /// The right to run on a table, from the first request to the commit: one holder among all processes that use
   /// the store. It ends with its process.
