@@ -12,12 +12,15 @@ let package = Package(
     .library(name: "JSON", targets: ["JSON"]),
     .library(name: "SyncEngine", targets: ["SyncEngine"]),
     .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
+    .library(name: "PostgresStore", targets: ["PostgresStore"]),
     .library(name: "SyncCommand", targets: ["SyncCommand"]),
   ],
   targets: [
     // Floor 1
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .systemLibrary(
+      name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .systemLibrary(
       name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
     .systemLibrary(
@@ -43,12 +46,13 @@ let package = Package(
 
     // Floor 4
     .target(name: "SQLiteStore", dependencies: ["SyncEngine", "CSQLite", "CCompression"]),
+    .target(name: "PostgresStore", dependencies: ["SyncEngine", "JSON", "HTTP", "CPostgres"]),
 
     // Floor 5
     .target(name: "SyncCommand", dependencies: ["SyncEngine"]),
 
     // Floor 6
-    .executableTarget(name: "syncd", dependencies: ["SyncCommand", "SQLiteStore"]),
+    .executableTarget(name: "syncd", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"]),
 
     // Tests
     .target(
@@ -68,7 +72,7 @@ let package = Package(
     .testTarget(
       name: "PropertyTests", dependencies: ["JSON", "SyncEngine", "TestSupport"], exclude: ["oracle.py"]),
     .executableTarget(
-      name: "CaseEntities", dependencies: ["SyncCommand", "SQLiteStore"], path: "Tests/CaseEntities"),
+      name: "CaseEntities", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"], path: "Tests/CaseEntities"),
   ],
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17

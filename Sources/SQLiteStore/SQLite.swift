@@ -101,6 +101,8 @@ public final class SQLite: Store {
 
   // MARK: Runs
 
+  public func textRule() -> TextRule? { nil }
+
   public func check(_ schema: TableSchema) async throws {
     if !exists { return }
     try await perform { connection, _ in try TableDifference(of: schema, in: connection).demandFit() }
@@ -264,12 +266,4 @@ public final class SQLite: Store {
       try RowReader.read(schema, columns, key: key, in: connection, body)
     }
   }
-}
-
-/// Whether the task that waits for a statement has been cancelled.
-final class Cancellation: Sendable {
-  private let flag = Atomic<Bool>(false)
-  func cancel() { flag.store(true, ordering: .relaxed) }
-  var isCancelled: Bool { flag.load(ordering: .relaxed) }
-  func check() throws { if isCancelled { throw CancellationError() } }
 }

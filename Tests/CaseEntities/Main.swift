@@ -1,3 +1,4 @@
+import PostgresStore
 import SQLiteStore
 import SyncCommand
 import SyncEngine
@@ -79,7 +80,7 @@ struct Main: SyncCommand {
   ]
 
   static let ownVariables = ["SYNCD_CASE", "SYNCD_KILL_STEP"]
-  static let stores: [any Store.Type] = [SQLite.self]
+  static let stores: [any Store.Type] = [SQLite.self, PostgreSQL.self]
 
   static var entities: [any Entity.Type] {
     let name = getenv("SYNCD_CASE").map { String(cString: $0) } ?? ""

@@ -16,7 +16,7 @@ package struct UpsertCounts {
 
 /// One transaction of a store, in the store's own language. What is written in which order, and under which guard, is said
 /// once for all stores, by ``CommitProcedure``.
-package protocol StoreTransaction {
+package protocol StoreTransaction: SendableMetatype {
   associatedtype Noted: NotedRows
 
   /// Creates the engine's own tables where they are absent.

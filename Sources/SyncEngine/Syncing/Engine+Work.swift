@@ -119,6 +119,7 @@ extension Engine {
       plan, kept: state["watermark"], isFull: trust.asksInFull || isDue || isOther || lastFull == nil)
     walker.increment = increment
     walker.hashKey = hashKey
+    walker.textRule = try await store.textRule()
     if !isRehearsal {
       journal = await self.journal(
         of: plan, key: Digest.hmacSHA256(pageScope + (state["run"] ?? ""), key: hashKey), run.started,

@@ -13,8 +13,12 @@ package func delimited(_ text: String, by delimiter: Unicode.Scalar) -> String {
 }
 
 /// The expression of a row's key as a person reads it, `id 5, part 2`; an empty text where there is no key.
-package func keyExpression(_ columns: [String]) -> String {
-  let parts = columns.map { "\(delimited("\($0) ", by: "'")) || CAST(\(quoted($0)) AS TEXT)" }
+///
+/// - Parameter table: the name that the columns are to be read from, where there are several.
+package func keyExpression(_ columns: [String], of table: String? = nil) -> String {
+  let parts = columns.map { column in
+    "\(delimited("\(column) ", by: "'")) || CAST(\(table.map { $0 + "." } ?? "")\(quoted(column)) AS TEXT)"
+  }
   return parts.isEmpty ? "''" : parts.joined(separator: " || ', ' || ")
 }
 
