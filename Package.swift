@@ -46,13 +46,13 @@ let package = Package(
 
     // Floor 4
     .target(name: "SQLiteStore", dependencies: ["SyncEngine", "CSQLite", "CCompression"]),
-    .target(name: "PostgresStore", dependencies: ["SyncEngine", "CPostgres"]),
+    .target(name: "PostgresStore", dependencies: ["SyncEngine", "JSON", "HTTP", "CPostgres"]),
 
     // Floor 5
     .target(name: "SyncCommand", dependencies: ["SyncEngine"]),
 
     // Floor 6
-    .executableTarget(name: "syncd", dependencies: ["SyncCommand", "SQLiteStore"]),
+    .executableTarget(name: "syncd", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"]),
 
     // Tests
     .target(

@@ -5,7 +5,7 @@ import SyncEngine
 /// first row is written.
 ///
 /// The keys that were seen stay in the engine's index, and SQL asks it by a function: no second copy of them in a table.
-struct GoneRows {
+struct GoneRows: NotedRows {
   let schema: TableSchema
   let seen: KeyIndex
   let scope: DeletionScope?

@@ -101,6 +101,8 @@ public final class SQLite: Store {
 
   // MARK: Runs
 
+  public func textRule() -> TextRule? { nil }
+
   public func check(_ schema: TableSchema) async throws {
     if !exists { return }
     try await perform { connection, _ in try TableDifference(of: schema, in: connection).demandFit() }
@@ -264,37 +266,4 @@ public final class SQLite: Store {
       try RowReader.read(schema, columns, key: key, in: connection, body)
     }
   }
-}
-
-/// An identifier in a statement (sqlite.org/lang_keywords.html).
-func quoted(_ name: String) -> String { delimited(name, by: "\"") }
-
-extension TableSchema {
-  /// The columns of the key, as SQL lists them.
-  var keyList: String { keys.map { quoted($0.name) }.joined(separator: ", ") }
-}
-
-/// A text between delimiters, those inside it doubled. Scalars, not characters: a combining mark must not hide one.
-func delimited(_ text: String, by delimiter: Unicode.Scalar) -> String {
-  var out = String.UnicodeScalarView([delimiter])
-  for scalar in text.unicodeScalars {
-    if scalar == delimiter { out.append(delimiter) }
-    out.append(scalar)
-  }
-  out.append(delimiter)
-  return String(out)
-}
-
-/// The expression of a row's key as a person reads it, `id 5, part 2`; an empty text where there is no key.
-func keyExpression(_ columns: [String]) -> String {
-  let parts = columns.map { "\(delimited("\($0) ", by: "'")) || \(quoted($0))" }
-  return parts.isEmpty ? "''" : parts.joined(separator: " || ', ' || ")
-}
-
-/// Whether the task that waits for a statement has been cancelled.
-final class Cancellation: Sendable {
-  private let flag = Atomic<Bool>(false)
-  func cancel() { flag.store(true, ordering: .relaxed) }
-  var isCancelled: Bool { flag.load(ordering: .relaxed) }
-  func check() throws { if isCancelled { throw CancellationError() } }
 }

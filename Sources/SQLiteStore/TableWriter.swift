@@ -26,14 +26,8 @@ struct TableWriter {
     }
   }
 
-  struct Counts {
-    var inserted = 0
-    var updated = 0
-    var unchanged = 0
-  }
-
-  func upsert(_ rows: TableRows, _ cancellation: Cancellation) throws -> Counts {
-    var counts = Counts()
+  func upsert(_ rows: TableRows, _ cancellation: Cancellation) throws -> UpsertCounts {
+    var counts = UpsertCounts()
     let statements = UpsertStatements(schema, difference)
     // Without triggers on it only the upsert itself inserts into the table, which an update hook counts at no cost.
     let asksFirst = try !difference.hasRowID || connection.hasTriggers(schema.name)

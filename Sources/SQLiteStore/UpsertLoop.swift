@@ -48,7 +48,7 @@ struct UpsertLoop: ~Copyable {
   /// - Parameter mayWait: whether a value that has to be unique and that another row holds is no error yet.
   /// - Returns: false for a row that has to wait for another one.
   mutating func write(
-    _ batch: RowBatch, _ row: Int, _ counts: inout TableWriter.Counts, mayWait: Bool = true,
+    _ batch: RowBatch, _ row: Int, _ counts: inout UpsertCounts, mayWait: Bool = true,
     in connection: Connection
   ) throws -> Bool {
     let cells = batch.row(row)

@@ -1,3 +1,4 @@
+import PostgresStore
 import SQLiteStore
 import SyncCommand
 import SyncEngine
@@ -7,5 +8,5 @@ struct Main: SyncCommand {
   static let entities: [any Entity.Type] = [
     Book.self, Article.self, Hero.self, Post.self, Comment.self,
   ]
-  static let stores: [any Store.Type] = [SQLite.self]
+  static let stores: [any Store.Type] = [SQLite.self, PostgreSQL.self]
 }

@@ -10,6 +10,8 @@ struct Walker: Sendable {
   var context: PagingContext
   /// The key of the hashes that name pages; nil where nothing is kept of them.
   var hashKey: String?
+  /// Which texts the store can keep; nil where it keeps all.
+  var textRule: TextRule?
   /// Pages that a run has read which was ended, and those of this one.
   var journal: (any PageJournal)?
   /// From when on all pages are kept in it.
@@ -60,7 +62,7 @@ struct Walker: Sendable {
     // A record may go from a parent that is still to be walked to one that has been.
     let mayShift =
       plan.source.paging.makePager(context).mayShift || parents.count > 1 && plan.mayMoveBetweenParents
-    let decoder = RecordDecoder(plan.decoding, redactor: redactor)
+    let decoder = RecordDecoder(plan.decoding, redactor: redactor, textRule: textRule)
     let reader = BodyReader(
       plan.source.format, rows: plan.source.rows, keyMembers: plan.decoding.keyMembers, redactor: redactor)
     var gathering = Gathering(

@@ -8,9 +8,9 @@ final class NestedDecoder {
   private var owners: [UInt32] = []
   private var lists: [UInt32] = []
 
-  init(_ plan: DecodingPlan.Nested, redactor: Redactor) {
+  init(_ plan: DecodingPlan.Nested, redactor: Redactor, textRule: TextRule?) {
     self.plan = plan
-    decoder = RecordDecoder(plan.plan, redactor: redactor)
+    decoder = RecordDecoder(plan.plan, redactor: redactor, textRule: textRule)
   }
 
   // MARK: A page

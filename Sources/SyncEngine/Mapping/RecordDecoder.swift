@@ -78,9 +78,10 @@ final class RecordDecoder {
   /// Rows of the page that say that they are gone.
   private var tombstones: [Int] = []
   let redactor: Redactor
+  private let textRule: TextRule?
 
-  init(_ plan: DecodingPlan, redactor: Redactor = Redactor()) {
-    (self.plan, self.redactor) = (plan, redactor)
+  init(_ plan: DecodingPlan, redactor: Redactor = Redactor(), textRule: TextRule? = nil) {
+    (self.plan, self.redactor, self.textRule) = (plan, redactor, textRule)
     columns = plan.columns
     slots = .allocate(capacity: plan.nodes.count + 1)
     slots.initialize(repeating: 0, count: plan.nodes.count + 1)
@@ -114,7 +115,7 @@ final class RecordDecoder {
       (fast + position).initialize(to: FastColumn(column))
     }
     scratch = .allocate(capacity: 256)
-    nestedDecoders = plan.nested.map { NestedDecoder($0, redactor: redactor) }
+    nestedDecoders = plan.nested.map { NestedDecoder($0, redactor: redactor, textRule: textRule) }
   }
 
   deinit {
@@ -269,6 +270,12 @@ final class RecordDecoder {
         continue
       }
       if let reason = append(tape, column, record, context, into: &batch) { return fault(column, reason) }
+    }
+    if let textRule {
+      for column in columns.indices {
+        guard let text = batch.text(column) else { continue }
+        if let reason = textRule.fault(text, columns[column].reading.columnType) { return fault(column, reason) }
+      }
     }
     if context.isTombstone {
       tombstones.append(batch.rowCount)

@@ -139,6 +139,14 @@ struct RowBatchBuilder: ~Copyable {
       cell, text: UnsafeBufferPointer(start: arena + Int(cell.payload), count: Int(cell.length)))
   }
 
+  /// The bytes of a text cell of the row under way, valid until something is appended; nil for another cell.
+  @inline(__always)
+  func text(_ column: Int) -> UnsafeBufferPointer<UInt8>? {
+    let cell = cells[rowCount * columnCount + column]
+    guard cell.kind == .text else { return nil }
+    return UnsafeBufferPointer(start: arena + Int(cell.payload), count: Int(cell.length))
+  }
+
   /// Room for `count` bytes of text behind those that are there.
   @inline(__always)
   mutating func reserve(_ count: Int) -> UnsafeMutablePointer<UInt8> {

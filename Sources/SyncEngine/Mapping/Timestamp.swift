@@ -10,7 +10,7 @@ package enum Timestamp {
   static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
   /// Days since 1970-01-01 of a date that exists, else nil.
-  static func days(year: Int, month: Int, day: Int) -> Int? {
+  package static func days(year: Int, month: Int, day: Int) -> Int? {
     guard (1...9999).contains(year), (1...12).contains(month), day >= 1, day <= length(of: month, in: year)
     else {
       return nil

@@ -101,11 +101,12 @@ extension Engine {
     let plan = prepared.plan
     for schema in plan.tables { try await store.check(schema) }
     // What only looks makes no store.
-    let hashKey = store.exists || !isRehearsal ? try await store.installationKey() : Self.newRunID()
+    let exists = try await store.exists
+    let hashKey = exists || !isRehearsal ? try await store.installationKey() : Self.newRunID()
     let principal = prepared.authorizer.principal
     let scope = Digest.hmacSHA256(plan.scope(principal: principal), key: hashKey)
     let pageScope = Digest.hmacSHA256(plan.pageScope(principal: principal), key: hashKey)
-    let state = store.exists ? try await store.state(of: plan.name) : [:]
+    let state = exists ? try await store.state(of: plan.name) : [:]
     let parents = try await readParents(plan, after: staged)
 
     var walker = walker(prepared, onProgress)
@@ -118,6 +119,7 @@ extension Engine {
       plan, kept: state["watermark"], isFull: trust.asksInFull || isDue || isOther || lastFull == nil)
     walker.increment = increment
     walker.hashKey = hashKey
+    walker.textRule = try await store.textRule()
     if !isRehearsal {
       journal = await self.journal(
         of: plan, key: Digest.hmacSHA256(pageScope + (state["run"] ?? ""), key: hashKey), run.started,

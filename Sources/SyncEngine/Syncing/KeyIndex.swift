@@ -41,6 +41,16 @@ public struct KeyIndex: Sendable {
   /// The position that each key was given last.
   var ordinals: [Int] { entries.map { Int($0.ordinal) } }
 
+  /// Calls `body` with each key and the position that it was given last.
+  package func forEach(_ body: (UnsafeBufferPointer<UInt8>, _ ordinal: Int) throws -> Void) rethrows {
+    try bytes.withUnsafeBufferPointer { bytes in
+      for position in entries.indices {
+        let key = UnsafeBufferPointer(rebasing: bytes[entries[position].start..<end(position)])
+        try body(key, Int(entries[position].ordinal))
+      }
+    }
+  }
+
   /// Whether no key was looked for yet, so that more may be appended.
   var isUnsearched: Bool { indexed == 0 }
 
@@ -279,5 +289,44 @@ package struct KeyBytes {
 
   package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
     bytes.withUnsafeBufferPointer(body)
+  }
+}
+
+/// The parts of a key out of its canonical bytes.
+package enum KeyPart {
+  case null
+  case integer(Int64)
+  case real(Double)
+  /// A text, or bytes.
+  case text(UnsafeBufferPointer<UInt8>)
+
+  /// Calls `body` with each part and its position.
+  @inline(__always)
+  package static func forEach(
+    of key: UnsafeBufferPointer<UInt8>, _ body: (Int, KeyPart) throws -> Void
+  ) rethrows {
+    let raw = UnsafeRawBufferPointer(key)
+    var (offset, position) = (0, 0)
+    while offset < raw.count {
+      let tag = raw[offset]
+      offset += 1
+      switch tag {
+      case KeyBytes.integerTag:
+        let value = raw.loadUnaligned(fromByteOffset: offset, as: Int64.self)
+        try body(position, .integer(Int64(littleEndian: value)))
+        offset += 8
+      case 2:
+        let count = raw.loadUnaligned(fromByteOffset: offset, as: UInt32.self)
+        let start = offset + 4
+        offset = start + Int(UInt32(littleEndian: count))
+        try body(position, .text(UnsafeBufferPointer(rebasing: key[start..<offset])))
+      case 3:
+        let bits = raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        try body(position, .real(Double(bitPattern: UInt64(littleEndian: bits))))
+        offset += 8
+      default: try body(position, .null)
+      }
+      position += 1
+    }
   }
 }

@@ -12,13 +12,16 @@ public protocol Store: Sendable {
   var location: String { get }
 
   /// Whether there is anything yet: the first run makes it.
-  var exists: Bool { get }
+  var exists: Bool { get async throws }
 
   /// The right to run on a table, from the first request to the commit: one holder among all processes that use
   /// the store. It ends with its process.
   ///
   /// - Throws: ``LeaseTimeout`` if another run holds the table longer than `wait`.
   func lease(table: String, wait: Duration) async throws -> any Lease
+
+  /// Which texts can be kept; nil where all can.
+  func textRule() async throws -> TextRule?
 
   /// Looks whether the table that is there can take the schema's rows; a table that is not there fits.
   ///
@@ -115,6 +118,16 @@ public protocol Store: Sendable {
 
   /// Writes what is pending to its final place and closes connections.
   func close() async
+}
+
+/// Which texts a store can keep: a record with another one is bad.
+public struct TextRule: Sendable {
+  /// Why a text of a column's type cannot be kept; nil where it can.
+  package let fault: @Sendable (UnsafeBufferPointer<UInt8>, ColumnType) -> String?
+
+  package init(_ fault: @escaping @Sendable (UnsafeBufferPointer<UInt8>, ColumnType) -> String?) {
+    self.fault = fault
+  }
 }
 
 /// What holds for any store.

@@ -1,0 +1,338 @@
+import Dispatch
+import SyncEngine
+import Synchronization
+
+/// Keeps rows in a PostgreSQL database, or in one that speaks its protocol.
+///
+/// ```swift
+/// let store = try PostgreSQL.open("postgresql://sync@db.example.com/library?sslmode=verify-full")
+/// let engine = Engine(store: store)
+/// try await engine.sync(Book.self)
+/// ```
+///
+/// The location is libpq's (postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING): what it does not say comes from
+/// `PGHOST`, `PGSSLMODE`, `PGSERVICE`, a password file and the like. Tables are looked for, and made, where the
+/// connection's `search_path` says: `?options=-csearch_path%3Dlibrary`.
+public final class PostgreSQL: Store {
+  public static let schemes = ["postgresql", "postgres"]
+
+  private let place: Location
+  public var location: String { place.description }
+  /// All writing, and the reading that belongs to a run, happens here, off the threads that tasks run on.
+  private let queue = DispatchQueue(label: "syncd.postgresql")
+  private let busyLimit: Duration
+
+  private struct Session {
+    var connection: Connection?
+    /// Counts the connections that were made: a right that belongs to one of them ends with it.
+    var generation = 0
+    /// The rights to tables that are held, by their keys, and the connection that holds each.
+    var leases: [Int64: Int] = [:]
+  }
+  private let session = Mutex(Session())
+  /// Connections for reading, which wait to be used.
+  private let readers = Mutex<[Connection]>([])
+
+  private init(_ place: Location, busyLimit: Duration) { (self.place, self.busyLimit) = (place, busyLimit) }
+
+  /// Opens a store; the first use connects.
+  ///
+  /// - Throws: `StoreError` for a location that libpq does not understand.
+  public static func open(_ location: String, options: StoreOptions) throws -> PostgreSQL {
+    PostgreSQL(try Location(location), busyLimit: options.busyLimit)
+  }
+
+  public var exists: Bool {
+    get async throws { try await perform { connection, _ in try Journal.exists(in: connection) } }
+  }
+
+  // MARK: Connections
+
+  /// Runs `body` with the connection, on the store's own thread.
+  func perform<R: Sendable>(
+    _ body: @escaping @Sendable (Connection, Cancellation) throws -> R
+  ) async throws -> R {
+    let cancellation = Cancellation()
+    let canceller = Mutex<Canceller?>(nil)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        queue.async {
+          continuation.resume(
+            with: Result {
+              try self.withConnection(cancellation) { connection in
+                canceller.withLock { $0 = connection.canceller }
+                defer { canceller.withLock { $0 = nil } }
+                return try body(connection, cancellation)
+              }
+            })
+        }
+      }
+    } onCancel: {
+      cancellation.cancel()
+      // It may have been between two statements: those that follow ask first.
+      canceller.withLock { $0?.cancel() }
+    }
+  }
+
+  private func withConnection<R: Sendable>(
+    _ cancellation: Cancellation, _ body: (Connection) throws -> R
+  ) throws -> R {
+    let connection = try session.withLock { session in
+      if let connection = session.connection, !connection.isLost { return connection }
+      let connection = try Connection(place, busyLimit: busyLimit)
+      session.generation += 1
+      session.connection = connection
+      return connection
+    }
+    connection.watch(cancellation)
+    defer { connection.watch(nil) }
+    do { return try body(connection) } catch let error as PostgresError { throw error.asStoreError }
+  }
+
+  /// Runs `body` with a connection that no run writes by.
+  private func withReader<R>(_ body: (Connection) throws -> R) throws -> R {
+    let waiting = readers.withLock { $0.popLast() }
+    let reader = try waiting.flatMap { $0.isLost ? nil : $0 } ?? Connection(place, busyLimit: busyLimit)
+    defer { if !reader.isLost { readers.withLock { $0.append(reader) } } }
+    do { return try body(reader) } catch let error as PostgresError { throw error.asStoreError }
+  }
+
+  public func close() async {
+    await withCheckedContinuation { continuation in
+      queue.async {
+        self.session.withLock { $0.connection = nil }
+        self.readers.withLock { $0 = [] }
+        continuation.resume()
+      }
+    }
+  }
+
+  // MARK: Leases
+
+  /// A session's advisory lock: it ends with the connection, however the process ends
+  /// (postgresql.org/docs/15/explicit-locking.html#ADVISORY-LOCKS).
+  private final class TableLease: Lease {
+    private let store: PostgreSQL
+    private let key: Int64
+    private let isHeld = Mutex(true)
+
+    init(_ key: Int64, of store: PostgreSQL) { (self.key, self.store) = (key, store) }
+    deinit { end() }
+
+    func end() {
+      let wasHeld = isHeld.withLock { held in
+        defer { held = false }
+        return held
+      }
+      if wasHeld { store.release(key) }
+    }
+  }
+
+  public func lease(table: String, wait: Duration) async throws -> any Lease {
+    let deadline = ContinuousClock.now + wait
+    while true {
+      if let key = try await perform({ connection, _ in try self.acquire(table, by: connection) }) {
+        return TableLease(key, of: self)
+      }
+      if ContinuousClock.now >= deadline { throw LeaseTimeout(table: table, wait: wait) }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+  }
+
+  /// Nil where another run holds the table.
+  private func acquire(_ table: String, by connection: Connection) throws -> Int64? {
+    let schema = try connection.text("SELECT current_schema()")
+    guard let schema else {
+      throw StoreError(
+        "no schema of the search path is there: \(try connection.text("SHOW search_path") ?? ""); create it first (CREATE SCHEMA …)"
+      )
+    }
+    let key = Self.key(of: "\(schema).\(table)")
+    // A session may take a lock twice: of this store's own runs only one may hold it.
+    let generation = session.withLock { session in
+      session.leases[key].map { $0 == session.generation } == true ? nil : session.generation
+    }
+    guard let generation else { return nil }
+    guard try connection.text("SELECT pg_try_advisory_lock($1)", .integer(key)) == "t" else { return nil }
+    session.withLock { $0.leases[key] = generation }
+    return key
+  }
+
+  private func release(_ key: Int64) {
+    queue.async {
+      let connection = self.session.withLock { session in
+        session.leases.removeValue(forKey: key) == session.generation ? session.connection : nil
+      }
+      _ = try? connection?.run("SELECT pg_advisory_unlock($1)", [.integer(key)])
+    }
+  }
+
+  /// FNV-1a of a name. Two tables with one key would only wait for each other.
+  private static func key(of name: String) -> Int64 {
+    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+    for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+    return Int64(bitPattern: hash)
+  }
+
+  /// - Throws: `StoreError` where the connection that held a right to a table is gone: another run may have it now.
+  private func demandLeases(_ commits: [Commit], _ connection: Connection) throws {
+    let schema = try connection.text("SELECT current_schema()") ?? ""
+    for commit in commits {
+      for table in [commit.rows.schema] + commit.nested.map(\.rows.schema) {
+        let key = Self.key(of: "\(schema).\(table.name)")
+        let isLost = session.withLock { session in session.leases[key].map { $0 != session.generation } ?? false }
+        guard !isLost else {
+          throw StoreError(
+            "the connection to the server was lost during the run, and with it the right to the table \"\(table.name)\"; nothing was written"
+          )
+        }
+      }
+    }
+  }
+
+  // MARK: Runs
+
+  public func textRule() async throws -> TextRule? {
+    try await perform { connection, _ in
+      let encoding = ServerEncoding(connection.parameter("server_encoding") ?? "UTF8")
+      return TextRule { encoding.fault(of: $0, $1) }
+    }
+  }
+
+  public func check(_ schema: TableSchema) async throws {
+    try await perform { connection, _ in try TableDifference(of: schema, in: connection).demandFit() }
+  }
+
+  public func differences(from schema: TableSchema) async throws -> [String] {
+    try await perform { connection, _ in
+      let difference = try TableDifference(of: schema, in: connection)
+      // In a table that someone else made, what is not declared is theirs.
+      guard difference.isMade else { return difference.faults }
+      return difference.faults + difference.deviations
+        + difference.extra.map {
+          "the column \"\($0.name)\" is not declared (it stays, unless --drop-columns is given)"
+        }
+    }
+  }
+
+  public func rebuild(_ schemas: [TableSchema], droppingColumns: Bool) async throws -> [Rebuild] {
+    try await perform { connection, _ in
+      try TableRebuild.run(schemas, droppingColumns: droppingColumns, in: connection)
+    }
+  }
+
+  public func rejects(of tables: [String]) async throws -> [Reject] {
+    try await perform { connection, _ in try Journal.rejects(of: tables, in: connection) }
+  }
+
+  public func survey(_ schema: TableSchema) -> (any KeySurvey)? { nil }
+
+  public func commit(_ commits: [Commit]) async throws -> [Committed] {
+    try await perform { connection, cancellation in
+      try self.demandLeases(commits, connection)
+      return try CommitWriter.write(commits, cancellation, to: connection) { $0 }
+    }
+  }
+
+  public func rows(
+    of schema: TableSchema, columns: [Column], after commits: [Commit]
+  ) async throws -> [[StoredValue]] {
+    try await perform { connection, cancellation in
+      var rows: [[StoredValue]] = []
+      try CommitWriter.write(commits, cancellation, isUndone: true, to: connection) { _ in
+        try RowReader.read(schema, columns, key: nil, in: connection) { rows.append($0) }
+      }
+      return rows
+    }
+  }
+
+  public func countUnseen(
+    _ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema
+  ) async throws -> (unseen: Int, rows: Int) {
+    try await perform { connection, cancellation in
+      try self.withUnseen(seen, scope, schema, connection, cancellation) { ($0.count, $0.rowsInScope) } ?? (0, 0)
+    }
+  }
+
+  public func unseen(
+    _ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema
+  ) async throws -> [[StoredValue]] {
+    try await perform { connection, cancellation in
+      try self.withUnseen(seen, scope, schema, connection, cancellation) { gone in
+        var keys: [[StoredValue]] = []
+        try gone.forEachKey(in: connection) { keys.append($0) }
+        return keys
+      } ?? []
+    }
+  }
+
+  /// Nil where there is no table.
+  private func withUnseen<R>(
+    _ seen: KeyIndex, _ scope: DeletionScope?, _ schema: TableSchema, _ connection: Connection,
+    _ cancellation: Cancellation, _ body: (GoneRows) throws -> R
+  ) throws -> R? {
+    guard try connection.text("SELECT to_regclass($1)", .text(quoted(schema.name))) != nil else { return nil }
+    return try connection.transaction(isUndone: true) {
+      try body(
+        Transaction(in: connection, cancellation).noteUnseen(
+          seen, kept: nil, scope: scope, in: schema, surveyed: nil))
+    }
+  }
+
+  public func pages(of entity: String) async throws -> [KeptPage] {
+    try await perform { connection, _ in try Journal.pages(of: entity, in: connection) }
+  }
+
+  public func record(_ run: RunRecord, isPatient: Bool) async throws {
+    try await perform { connection, _ in
+      try connection.transaction {
+        if !isPatient { try connection.execute("SET LOCAL lock_timeout = 500") }
+        try Journal.create(in: connection)
+        try Journal.append(run, in: connection)
+      }
+    }
+  }
+
+  public func state(of entity: String) async throws -> [String: String] {
+    try await perform { connection, _ in try Journal.state(of: entity, in: connection) }
+  }
+
+  public func keep(_ state: [String: String], of entity: String) async throws {
+    try await perform { connection, _ in
+      try connection.transaction {
+        try Journal.create(in: connection)
+        try Journal.set(state, of: entity, in: connection)
+      }
+    }
+  }
+
+  public func journal(_ request: PageJournalRequest) async -> (any PageJournal)? {
+    let (place, busyLimit) = (place, busyLimit)
+    return try? await perform { connection, _ in
+      try PageTable(request, connection) { try Connection(place, busyLimit: busyLimit) }
+    }
+  }
+
+  public func installationKey() async throws -> String {
+    try await perform { connection, _ in try Journal.installationKey(in: connection) }
+  }
+
+  public func runs(of entity: String, limit: Int) async throws -> [RunRecord] {
+    try await perform { connection, _ in try Journal.runs(of: entity, limit: limit, in: connection) }
+  }
+
+  public func count(of table: String) async throws -> Int? {
+    try await perform { connection, _ in
+      guard try connection.text("SELECT to_regclass($1)", .text(quoted(table))) != nil else { return nil }
+      return try connection.integer("SELECT count(*) FROM \(quoted(table))")
+    }
+  }
+
+  public func definition(of schema: TableSchema) -> String { TableDefinition(schema).sql }
+
+  public func rows(
+    of schema: TableSchema, columns: [Column], key: [StoredValue]?, _ body: ([StoredValue]) throws -> Void
+  ) throws {
+    try withReader { try RowReader.read(schema, columns, key: key, in: $0, body) }
+  }
+}

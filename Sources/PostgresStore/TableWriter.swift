@@ -1,0 +1,377 @@
+import SyncEngine
+
+/// Writes rows into one table inside a transaction: they are copied into a temporary table beside it, and merged.
+///
+/// ```sql
+/// UPDATE "book" AS "target" SET "title" = "new"."title" FROM "syncd_new" AS "new"
+/// WHERE "target"."id" = "new"."id" AND ("target"."title") IS DISTINCT FROM ("new"."title")
+/// ```
+///
+/// Rows that would not change are not touched: no write, no trigger, no lock. `ON CONFLICT DO UPDATE` would lock each.
+struct TableWriter {
+  let schema: TableSchema
+  private let difference: TableDifference
+  private let connection: Connection
+
+  /// - Throws: ``StoreError`` if the table that is there cannot take the rows.
+  init(_ schema: TableSchema, in connection: Connection) throws {
+    (self.schema, self.connection) = (schema, connection)
+    difference = try TableDifference(of: schema, in: connection)
+    try difference.demandFit()
+  }
+
+  private var table: String { quoted(schema.name) }
+
+  /// Creates the table, or adds the columns that it lacks.
+  func createIfAbsent() throws {
+    if !difference.exists {
+      try connection.execute(TableDefinition(schema).sql)
+      try Journal.setMade(schema.name, in: connection)
+    } else {
+      for column in difference.missing {
+        try connection.execute("ALTER TABLE \(table) ADD COLUMN \(TableDefinition.column(column))")
+      }
+    }
+  }
+
+  /// A value as a column that is there holds it, as SQL.
+  func literal(_ value: StoredValue, _ column: Column?) -> String {
+    guard let column else { return TableDefinition.literal(value, .text) }
+    return TableDefinition.literal(value, column.type, asText: difference.asText.contains(column.name))
+  }
+
+  // MARK: Temporary tables
+
+  /// How values of columns stand in temporary tables that are compared with the table.
+  func wire(_ columns: [Column]) -> [WireColumn] {
+    columns.map { WireColumn(column: $0, isText: difference.asText.contains($0.name)) }
+  }
+
+  /// Creates a temporary table with some of the columns.
+  func createTemporary(_ name: String, _ columns: [WireColumn], adding more: [String] = []) throws {
+    let definitions = columns.map { wire in
+      let collation = difference.actual[wire.column.name]?.collation.map { " COLLATE \($0)" } ?? ""
+      return "\(quoted(wire.column.name)) \(wire.type)\(wire.type == "text" ? collation : "")"
+    }
+    // What is there of that name is left of a savepoint's table.
+    try connection.execute(
+      "DROP TABLE IF EXISTS pg_temp.\(name); CREATE TEMP TABLE \(name) (\((definitions + more).joined(separator: ", "))) ON COMMIT DROP"
+    )
+  }
+
+  /// Copies keys into a temporary table of that name: the key's columns and `syncd_position`.
+  func copy(_ keys: KeyIndex, of columns: [Column], as name: String) throws {
+    let wires = wire(columns)
+    try createTemporary(name, wires, adding: ["syncd_position bigint"])
+    try connection.copy(
+      into: name, columns: columns.map { quoted($0.name) } + ["syncd_position"]
+    ) { buffer in
+      try keys.forEach { key, position in
+        try buffer.beginRow(wires.count + 1)
+        KeyPart.forEach(of: key) { index, part in
+          switch part {
+          case .null: buffer.appendNull()
+          case .integer(let value): wires[index].append(value, to: &buffer)
+          case .real(let value): buffer.append(value)
+          case .text(let text):
+            wires[index].append(text, isBlob: wires[index].column.type == .blob, to: &buffer)
+          }
+        }
+        buffer.append(Int64(position))
+      }
+    }
+  }
+
+  // MARK: Rows
+
+  /// Rows that were copied into a temporary table.
+  struct Staged {
+    let name: String
+    let count: Int
+    /// Whether records lack columns: bits in `syncd_present_…` say which are there.
+    let isPartial: Bool
+  }
+
+  private static let bitsPerMask = 62
+
+  func stage(_ rows: TableRows, as name: String) throws -> Staged {
+    let columns = schema.synced
+    let wires = wire(columns)
+    let isPartial = rows.batches.contains { batch in
+      guard batch.rowCount > 0 else { return false }
+      let cells = batch.row(0)
+      return (0..<batch.rowCount * batch.columnCount).contains { cells[$0].kind == .missing }
+    }
+    let masks = isPartial ? (0...(columns.count - 1) / Self.bitsPerMask).map { "syncd_present_\($0)" } : []
+    try createTemporary(name, wires, adding: masks.map { "\($0) bigint" })
+    var count = 0
+    do {
+      try connection.copy(into: name, columns: columns.map { quoted($0.name) } + masks) { buffer in
+        for batch in rows.batches {
+          RunStep.next()
+          for row in 0..<batch.rowCount {
+            if !rows.superseded.isEmpty, rows.superseded.contains(batch.firstOrdinal + row) { continue }
+            count += 1
+            let cells = batch.row(row)
+            try buffer.beginRow(columns.count + masks.count)
+            for column in wires.indices { wires[column].append(cells[column], of: batch, to: &buffer) }
+            for mask in masks.indices {
+              var bits: Int64 = 0
+              let first = mask * Self.bitsPerMask
+              for column in first..<min(columns.count, first + Self.bitsPerMask)
+              where cells[column].kind != .missing {
+                bits |= 1 << Int64(column - first)
+              }
+              buffer.append(bits)
+            }
+          }
+        }
+      }
+    } catch let error as PostgresError where !error.isLost && error.context?.hasPrefix("COPY") == true {
+      // A value that no rule foresaw: the record is at fault.
+      throw RowConflict("\(schema.name): \(error) (\(place(of: error, rows)))")
+    }
+    return Staged(name: name, count: count, isPartial: isPartial)
+  }
+
+  /// The key of the row that COPY could not take, out of its context: `COPY syncd_new, line 3, column title`.
+  private func place(of error: PostgresError, _ rows: TableRows) -> String {
+    let context = error.context ?? ""
+    let number = context.split(separator: "line ").dropFirst().first?.prefix { $0.isNumber } ?? ""
+    guard var line = Int(number), line > 0 else { return context }
+    for batch in rows.batches {
+      for row in 0..<batch.rowCount where !rows.superseded.contains(batch.firstOrdinal + row) {
+        line -= 1
+        if line > 0 { continue }
+        let key = schema.synced.enumerated().filter { $1.role == .key }.map { index, column in
+          "\(column.name) \(batch.value(row: row, column: index)?.columnText(column.type) ?? "?")"
+        }
+        return "page \(batch.page), \(key.joined(separator: ", "))"
+      }
+    }
+    return context
+  }
+
+  private struct Merge {
+    var matches: String
+    var differs: String
+    var sets: String
+    var names: String
+    var values: String
+    /// Whether there is anything besides the key.
+    var hasValues: Bool
+  }
+
+  private func merge(_ staged: Staged) -> Merge {
+    let columns = schema.synced
+    let remote = columns.indices.filter { columns[$0].role != .key }
+    let compared = remote.filter { columns[$0].marksChange }
+    func isPresent(_ column: Int) -> String {
+      "(\"new\".syncd_present_\(column / Self.bitsPerMask) & \(1 << (column % Self.bitsPerMask))) <> 0"
+    }
+    func new(_ column: Int, else other: String) -> String {
+      let value = "\"new\".\(quoted(columns[column].name))"
+      return staged.isPartial && columns[column].role != .key
+        ? "CASE WHEN \(isPresent(column)) THEN \(value) ELSE \(other) END" : value
+    }
+    func old(_ column: Int) -> String { "\"target\".\(quoted(columns[column].name))" }
+    /// What tells two values apart that compare as equal but are not the same.
+    func exact(_ value: String, _ column: Int) -> [String] {
+      let isText = difference.asText.contains(columns[column].name)
+      switch columns[column].type {
+      case .decimal where !isText: return [value, "scale(\(value))"]
+      case .json where !isText: return ["(\(value))::text"]
+      default:
+        return [
+          difference.actual[columns[column].name]?.isFolding == true ? "(\(value)) COLLATE \"C\"" : value
+        ]
+      }
+    }
+    func defaultValue(_ column: Column) -> String {
+      column.defaultValue.map {
+        TableDefinition.literal($0, column.type, asText: difference.asText.contains(column.name))
+      } ?? "NULL"
+    }
+    let before = compared.flatMap { exact(old($0), $0) }.joined(separator: ", ")
+    let after = compared.flatMap { exact(new($0, else: old($0)), $0) }.joined(separator: ", ")
+    let locals = difference.locals
+    return Merge(
+      matches: matches("\"target\"", "\"new\""),
+      differs: compared.isEmpty ? "false" : "(\(before)) IS DISTINCT FROM (\(after))",
+      sets: remote.map { "\(quoted(columns[$0].name)) = \(new($0, else: old($0)))" }.joined(separator: ", "),
+      names: (columns + locals).map { quoted($0.name) }.joined(separator: ", "),
+      // A table that someone else made does not know the defaults of local columns: new rows are given them.
+      values: (columns.indices.map { new($0, else: defaultValue(columns[$0])) } + locals.map(defaultValue))
+        .joined(separator: ", "), hasValues: !compared.isEmpty)
+  }
+
+  /// The condition that rows of two tables have the same key.
+  func matches(_ one: String, _ other: String, _ columns: [Column]? = nil) -> String {
+    (columns ?? schema.keys).map { "\(one).\(quoted($0.name)) = \(other).\(quoted($0.name))" }
+      .joined(separator: " AND ")
+  }
+
+  func upsert(_ staged: Staged) throws -> UpsertCounts {
+    var counts = UpsertCounts()
+    if staged.count == 0 { return counts }
+    RunStep.next()
+    let merge = merge(staged)
+    try demandRequired(staged, merge)
+    try demandLengths(staged)
+    do {
+      try connection.savepoint {
+        if merge.hasValues {
+          counts.updated = try connection.run(
+            "UPDATE \(table) AS \"target\" SET \(merge.sets) FROM \(staged.name) AS \"new\" WHERE \(merge.matches) AND \(merge.differs)"
+          ).changes
+        }
+        RunStep.next()
+        counts.inserted = try connection.run(
+          "INSERT INTO \(table) (\(merge.names)) SELECT \(merge.values) FROM \(staged.name) AS \"new\" WHERE NOT EXISTS (SELECT FROM \(table) AS \"target\" WHERE \(merge.matches))"
+        ).changes
+      }
+    } catch let error as PostgresError where error.isUniqueViolation {
+      (counts.updated, counts.inserted) = try upsertOneByOne(staged, merge)
+    } catch let error as PostgresError where error.state.hasPrefix("23") && !error.isReferenceViolation {
+      throw RowConflict("\(schema.name): \(error)")
+    } catch let error as PostgresError where error.state.hasPrefix("22") {
+      throw RowConflict("\(schema.name): \(error)")
+    }
+    counts.unchanged = staged.count - counts.updated - counts.inserted
+    return counts
+  }
+
+  /// Where a value has to be unique and another row still holds it, which may be about to give it up, rows are written one
+  /// by one, and those that have to wait are tried again as long as any could be written.
+  private func upsertOneByOne(_ staged: Staged, _ merge: Merge) throws -> (updated: Int, inserted: Int) {
+    let target = "\(table) AS \"target\""
+    let isRow = "\"new\".ctid = syncd_row AND \(merge.matches)"
+    let update =
+      merge.hasValues
+      ? "UPDATE \(target) SET \(merge.sets) FROM \(staged.name) AS \"new\" WHERE \(isRow);"
+      : "PERFORM FROM \(target), \(staged.name) AS \"new\" WHERE \(isRow);"
+    try connection.execute(
+      """
+      CREATE OR REPLACE FUNCTION pg_temp.syncd_upsert(
+        OUT syncd_updated bigint, OUT syncd_inserted bigint, OUT syncd_reason text)
+      LANGUAGE plpgsql AS \(Self.dollars)
+      #variable_conflict use_column
+      DECLARE syncd_row tid; syncd_waiting tid[]; syncd_next tid[];
+      BEGIN
+        syncd_updated := 0; syncd_inserted := 0;
+        SELECT array_agg("new".ctid ORDER BY "new".ctid) INTO syncd_waiting FROM \(staged.name) AS "new"
+          LEFT JOIN \(target) ON \(merge.matches) WHERE "target".ctid IS NULL OR \(merge.differs);
+        WHILE array_length(syncd_waiting, 1) > 0 LOOP
+          syncd_next := '{}';
+          FOREACH syncd_row IN ARRAY syncd_waiting LOOP
+            BEGIN
+              \(update)
+              IF FOUND THEN syncd_updated := syncd_updated + 1; ELSE
+                INSERT INTO \(table) (\(merge.names)) SELECT \(merge.values) FROM \(staged.name) AS "new"
+                  WHERE "new".ctid = syncd_row;
+                syncd_inserted := syncd_inserted + 1;
+              END IF;
+            EXCEPTION WHEN unique_violation THEN
+              syncd_next := syncd_next || syncd_row;
+              GET STACKED DIAGNOSTICS syncd_reason = PG_EXCEPTION_DETAIL;
+              syncd_reason := SQLERRM || ' (' || syncd_reason || ')';
+            END;
+          END LOOP;
+          IF array_length(syncd_next, 1) = array_length(syncd_waiting, 1) THEN RETURN; END IF;
+          syncd_waiting := syncd_next;
+        END LOOP;
+        syncd_reason := NULL;
+      END \(Self.dollars)
+      """)
+    do {
+      let result = try connection.run("SELECT syncd_updated, syncd_inserted, syncd_reason FROM pg_temp.syncd_upsert()")
+      if let reason = result.text(0, 2) { throw RowConflict("\(schema.name): PostgreSQL: \(reason)") }
+      return (result.integer(0, 0), result.integer(0, 1))
+    } catch let error as PostgresError where error.state.hasPrefix("23") && !error.isReferenceViolation {
+      throw RowConflict("\(schema.name): \(error)")
+    }
+  }
+
+  /// What quotes the body of a function; no name of a column has it.
+  private static let dollars = "$syncd_body$"
+
+  /// - Throws: ``RowConflict`` for a record without a required column whose row is not there.
+  private func demandRequired(_ staged: Staged, _ merge: Merge) throws {
+    guard staged.isPartial else { return }
+    let columns = schema.synced
+    let required = columns.indices.filter {
+      columns[$0].role != .key && !columns[$0].isNullable && columns[$0].defaultValue == nil
+    }
+    guard !required.isEmpty else { return }
+    func isMissing(_ column: Int) -> String {
+      "(\"new\".syncd_present_\(column / Self.bitsPerMask) & \(1 << (column % Self.bitsPerMask))) = 0"
+    }
+    let names = required.map {
+      "CASE WHEN \(isMissing($0)) THEN \(delimited("\"\(columns[$0].name)\"", by: "'")) END"
+    }.joined(separator: ", ")
+    let found = try connection.run(
+      "SELECT \(keyExpression(schema.keys.map(\.name), of: "\"new\"")), concat_ws(', ', \(names)) FROM \(staged.name) AS \"new\" WHERE (\(required.map(isMissing).joined(separator: " OR "))) AND NOT EXISTS (SELECT FROM \(table) AS \"target\" WHERE \(merge.matches)) LIMIT 1"
+    )
+    guard found.count > 0 else { return }
+    throw RowConflict(
+      "\(found.text(0, 0) ?? "") is a new row, but the record has no value for \(found.text(0, 1) ?? ""), which is required"
+    )
+  }
+
+  /// The server cuts blanks at the end of a text that is too long for its column, and says nothing.
+  private func demandLengths(_ staged: Staged) throws {
+    for column in schema.synced {
+      guard let length = difference.lengths[column.name] else { continue }
+      let found = try connection.run(
+        "SELECT \(keyExpression(schema.keys.map(\.name), of: "\"new\"")) FROM \(staged.name) AS \"new\" WHERE char_length(\(quoted(column.name))) > \(length) LIMIT 1"
+      )
+      guard found.count > 0 else { continue }
+      throw RowConflict(
+        "\(found.text(0, 0) ?? "") has a text for \"\(column.name)\" that is longer than the \(length) characters of its column"
+      )
+    }
+  }
+
+  // MARK: Owners
+
+  /// Notes the rows that have no owner before the run: whose they are is not known, and they stay.
+  func noteStrays() throws {
+    guard let orphans = try orphans() else { return }
+    try connection.execute(
+      "CREATE TEMP TABLE \(strays) ON COMMIT DROP AS SELECT \(schema.keyList) FROM \(table) WHERE \(orphans)")
+  }
+
+  /// Deletes the rows whose owner is gone, where the database does not do it by a cascade.
+  func deleteOrphans() throws {
+    guard let orphans = try orphans() else { return }
+    try connection.execute(
+      "DELETE FROM \(table) WHERE \(orphans) AND NOT EXISTS (SELECT FROM \(strays) s WHERE \(matches(table, "s"))); DROP TABLE \(strays)"
+    )
+  }
+
+  private var strays: String { quoted(String("syncd_strays_\(schema.name)".prefix(40))) }
+
+  /// What is true of a row without an owner; nil where the database deletes such rows itself.
+  private func orphans() throws -> String? {
+    guard let owner = schema.references.first(where: \.isOwner) else { return nil }
+    let cascade = try connection.text(
+      "SELECT 1 FROM pg_constraint WHERE contype = 'f' AND confdeltype = 'c' AND conrelid = to_regclass($1) AND confrelid = to_regclass($2)",
+      .text(table), .text(quoted(owner.table)))
+    if cascade != nil { return nil }
+    let matches = zip(owner.keys, owner.columns).map { "o.\(quoted($0)) = \(table).\(quoted($1))" }
+    return
+      "NOT EXISTS (SELECT FROM \(quoted(owner.table)) o WHERE \(matches.joined(separator: " AND ")))"
+  }
+
+  /// Whether deleting a row of the table can change or delete other rows of it, through any number of tables.
+  func cascadesIntoItself() throws -> Bool {
+    try connection.text(
+      """
+      WITH RECURSIVE reached AS (
+        SELECT conrelid FROM pg_constraint WHERE contype = 'f' AND confdeltype NOT IN ('a', 'r') AND confrelid = to_regclass($1)
+        UNION SELECT c.conrelid FROM pg_constraint c JOIN reached r ON c.confrelid = r.conrelid
+        WHERE c.contype = 'f' AND c.confdeltype NOT IN ('a', 'r')
+      ) SELECT 1 FROM reached WHERE conrelid = to_regclass($1)
+      """, .text(table)) != nil
+  }
+}
