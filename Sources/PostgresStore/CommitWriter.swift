@@ -27,7 +27,8 @@ enum CommitWriter {
   private static func demandReferences(
     _ commits: [Commit], at position: inout Int, in connection: Connection
   ) throws {
-    do { try connection.savepoint { try connection.execute("SET CONSTRAINTS ALL IMMEDIATE") } } catch let error
+    do { try connection.savepoint { try connection.execute("SET CONSTRAINTS ALL IMMEDIATE") } } catch let
+      error
       as PostgresError where error.isReferenceViolation
     {
       for (index, commit) in commits.enumerated() {

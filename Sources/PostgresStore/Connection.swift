@@ -36,7 +36,8 @@ final class Connection: @unchecked Sendable {
     guard PQstatus(handle) == CONNECTION_OK, let cancel = PQgetCancel(handle) else {
       defer { PQfinish(handle) }
       throw StoreError(
-        "the store \(location) cannot be opened: \(location.withoutPassword(Self.line(PQerrorMessage(handle))))")
+        "the store \(location) cannot be opened: \(location.withoutPassword(Self.line(PQerrorMessage(handle))))"
+      )
     }
     self.handle = handle
     canceller = Canceller(cancel)
@@ -181,7 +182,8 @@ final class Connection: @unchecked Sendable {
     let state = result.field("C") ?? ""
     if state == "57014", cancellation?.isCancelled == true { return CancellationError() }
     return PostgresError(
-      state: state, message: result.field("M") ?? Self.line(PQerrorMessage(handle)), detail: result.field("D"),
+      state: state, message: result.field("M") ?? Self.line(PQerrorMessage(handle)),
+      detail: result.field("D"),
       context: result.field("W"), isLost: isLost, busyLimit: busyLimit)
   }
 
@@ -217,6 +219,35 @@ final class Connection: @unchecked Sendable {
 
   // MARK: Copying
 
+  /// Calls `body` with each row of a query in the binary form of COPY, without the header: the number of fields, then the
+  /// fields, each behind its length.
+  func copyOut(_ query: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    let begun = Result(PQexec(handle, "COPY (\(query)) TO STDOUT (FORMAT binary)"))
+    guard begun.status == PGRES_COPY_OUT else { throw error(of: begun) }
+    // The signature, four bytes of flags, and the length of an extension that there is none of.
+    var headerLength = 19
+    do {
+      while true {
+        try cancellation?.check()
+        var piece: UnsafeMutablePointer<CChar>?
+        let count = PQgetCopyData(handle, &piece, 0)
+        if count < 0 { break }
+        defer { PQfreemem(piece) }
+        let row = UnsafeRawBufferPointer(start: piece, count: Int(count)).dropFirst(headerLength)
+        headerLength = 0
+        // The last one has no fields: its number is -1.
+        if row.count > 2 { try body(UnsafeRawBufferPointer(rebasing: row)) }
+      }
+    } catch {
+      canceller.cancel()
+      while let rest = PQgetResult(handle) { PQclear(rest) }
+      throw error
+    }
+    let ended = Result(PQgetResult(handle))
+    while let rest = PQgetResult(handle) { PQclear(rest) }
+    guard ended.status == PGRES_COMMAND_OK else { throw error(of: ended) }
+  }
+
   /// Sends rows in the binary form of COPY (postgresql.org/docs/15/sql-copy.html#id-1.9.3.55.9.4).
   func copy(into table: String, columns: [String], _ fill: (inout CopyBuffer) throws -> Void) throws {
     try cancellation?.check()
@@ -226,7 +257,8 @@ final class Connection: @unchecked Sendable {
     var buffer = CopyBuffer { bytes in
       try self.cancellation?.check()
       let count = Int32(truncatingIfNeeded: bytes.count)
-      guard PQputCopyData(self.handle, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), count) == 1 else {
+      guard PQputCopyData(self.handle, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), count) == 1
+      else {
         throw self.failure()
       }
     }

@@ -5,6 +5,7 @@ struct CopyBuffer: ~Copyable {
   private var bytes: UnsafeMutablePointer<UInt8>
   private var capacity = 128 << 10
   private var count = 0
+  private var rowStart = 0
   private let send: (UnsafeRawBufferPointer) throws -> Void
   /// Bytes that are collected before they are sent.
   private static let pieceLength = 64 << 10
@@ -13,7 +14,9 @@ struct CopyBuffer: ~Copyable {
     self.send = send
     bytes = .allocate(capacity: capacity)
     // The signature, no flags, no header extension.
-    for byte in Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0] + [UInt8](repeating: 0, count: 8) { append(byte) }
+    for byte in Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0] + [UInt8](repeating: 0, count: 8) {
+      append(byte)
+    }
   }
 
   deinit { bytes.deallocate() }
@@ -61,7 +64,20 @@ struct CopyBuffer: ~Copyable {
   @inline(__always)
   mutating func beginRow(_ fields: Int) throws {
     if count >= Self.pieceLength { try flush() }
+    rowStart = count
     append(bigEndian: Int16(truncatingIfNeeded: fields))
+  }
+
+  /// Takes back the row under way.
+  mutating func abandonRow() { count = rowStart }
+
+  /// Where the next field begins.
+  var position: Int { count }
+
+  /// Calls `body` with the bytes of a field, its length in front.
+  @inline(__always)
+  func withField<R>(from start: Int, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    body(UnsafeRawBufferPointer(start: bytes + start, count: count - start))
   }
 
   private mutating func flush() throws {
@@ -183,6 +199,9 @@ struct WireColumn {
   /// Microseconds from 1970 to PostgreSQL's beginning of time, 2000-01-01.
   private static let epoch: Int64 = 946_684_800_000_000
   private static let epochDays = 10_957
+
+  /// Whether the field has JSON in it behind a version.
+  var isBinaryJSON: Bool { !isText && column.type == .json }
 
   var type: String { isText ? "text" : TableDefinition.type(column.type) }
 

@@ -33,7 +33,8 @@ struct GoneRows: NotedRows {
   /// Counts one more run in which the rows are missing, and leaves those that were in enough of them.
   mutating func keepThoseMissing(inRuns runs: Int, of entity: String, in connection: Connection) throws {
     try connection.run(
-      "DELETE FROM syncd_absent WHERE entity = $1 AND key NOT IN (SELECT \(key) FROM \(noted))", [.text(entity)])
+      "DELETE FROM syncd_absent WHERE entity = $1 AND key NOT IN (SELECT \(key) FROM \(noted))",
+      [.text(entity)])
     if count == 0 { return }
     try connection.run(
       "INSERT INTO syncd_absent AS a (entity, key, runs) SELECT $1, \(key), 1 FROM \(noted) ON CONFLICT (entity, key) DO UPDATE SET runs = a.runs + 1",
@@ -63,7 +64,8 @@ struct GoneRows: NotedRows {
   /// Calls `body` with the keys of the rows, in their order.
   func forEachKey(in connection: Connection, _ body: ([StoredValue]) throws -> Void) throws {
     let keys = schema.keys
-    try connection.forEach("SELECT \(schema.keyList) FROM \(noted) ORDER BY \(RowReader.order(schema))") { row in
+    try connection.forEach("SELECT \(schema.keyList) FROM \(noted) ORDER BY \(RowReader.order(schema))") {
+      row in
       try body(try keys.enumerated().map { try RowReader.value(row, $0, $1) })
     }
   }

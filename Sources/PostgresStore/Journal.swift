@@ -14,7 +14,8 @@ enum Journal {
       """
     ),
     (
-      "syncd_state", "entity text NOT NULL, name text NOT NULL, value text NOT NULL, PRIMARY KEY (entity, name)"
+      "syncd_state",
+      "entity text NOT NULL, name text NOT NULL, value text NOT NULL, PRIMARY KEY (entity, name)"
     ),
     (
       "syncd_pages",
@@ -141,7 +142,9 @@ enum Journal {
   static func runs(of entity: String, limit: Int, in connection: Connection) throws -> [RunRecord] {
     guard try exists(in: connection) else { return [] }
     let instant = { (name: String) in "(extract(epoch FROM \(name)) * 1000)::bigint" }
-    let columns = columns.split(separator: ", ").map(String.init).map { $0.hasSuffix("_at") ? instant($0) : $0 }
+    let columns = columns.split(separator: ", ").map(String.init).map {
+      $0.hasSuffix("_at") ? instant($0) : $0
+    }
     let rows = try connection.run(
       "SELECT \(columns.joined(separator: ", ")) FROM syncd_runs WHERE entity = $1 ORDER BY id DESC LIMIT $2",
       [.text(entity), .integer(Int64(limit))])
@@ -224,7 +227,8 @@ enum Journal {
   static func isMade(_ table: String, in connection: Connection) throws -> Bool {
     guard try exists(in: connection) else { return false }
     return try connection.text(
-      "SELECT 1 FROM syncd_state WHERE entity = $1 AND name = 'table' AND value = 'made'", .text(table)) != nil
+      "SELECT 1 FROM syncd_state WHERE entity = $1 AND name = 'table' AND value = 'made'", .text(table))
+      != nil
   }
 
   static func installationKey(in connection: Connection) throws -> String {
@@ -248,6 +252,7 @@ enum Journal {
 extension String {
   /// PostgreSQL has no text with NUL in it (postgresql.org/docs/15/datatype-character.html).
   fileprivate var withoutNUL: String {
-    utf8.contains(0) ? split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\u{FFFD}") : self
+    utf8.contains(0)
+      ? split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\u{FFFD}") : self
   }
 }

@@ -31,7 +31,8 @@ final class PageTable: PageJournal {
   ///   - connection: what is there is looked up by it.
   ///   - connect: makes the connection that pages are read and written by.
   init(
-    _ request: PageJournalRequest, _ connection: Connection, connect: @escaping @Sendable () throws -> Connection
+    _ request: PageJournalRequest, _ connection: Connection,
+    connect: @escaping @Sendable () throws -> Connection
   ) throws {
     (entity, key, limit) = (request.entity, request.key, request.limit)
     self.connect = connect

@@ -180,7 +180,9 @@ public final class PostgreSQL: Store {
     for commit in commits {
       for table in [commit.rows.schema] + commit.nested.map(\.rows.schema) {
         let key = Self.key(of: "\(schema).\(table.name)")
-        let isLost = session.withLock { session in session.leases[key].map { $0 != session.generation } ?? false }
+        let isLost = session.withLock { session in
+          session.leases[key].map { $0 != session.generation } ?? false
+        }
         guard !isLost else {
           throw StoreError(
             "the connection to the server was lost during the run, and with it the right to the table \"\(table.name)\"; nothing was written"
@@ -225,10 +227,14 @@ public final class PostgreSQL: Store {
     try await perform { connection, _ in try Journal.rejects(of: tables, in: connection) }
   }
 
-  public func survey(_ schema: TableSchema) -> (any KeySurvey)? { nil }
+  public func survey(_ schema: TableSchema, for purpose: SurveyPurpose) -> (any TableSurvey)? {
+    guard case .rows = purpose else { return nil }
+    return TableDigests(of: schema) { body in try self.withReader(body) }
+  }
 
   public func commit(_ commits: [Commit]) async throws -> [Committed] {
-    try await perform { connection, cancellation in
+    for commit in commits { await commit.survey?.finish() }
+    return try await perform { connection, cancellation in
       try self.demandLeases(commits, connection)
       return try CommitWriter.write(commits, cancellation, to: connection) { $0 }
     }
@@ -250,7 +256,9 @@ public final class PostgreSQL: Store {
     _ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema
   ) async throws -> (unseen: Int, rows: Int) {
     try await perform { connection, cancellation in
-      try self.withUnseen(seen, scope, schema, connection, cancellation) { ($0.count, $0.rowsInScope) } ?? (0, 0)
+      try self.withUnseen(seen, scope, schema, connection, cancellation) { ($0.count, $0.rowsInScope) } ?? (
+        0, 0
+      )
     }
   }
 

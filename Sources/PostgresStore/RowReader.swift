@@ -26,8 +26,10 @@ enum RowReader {
 
   /// By bytes where it is text, as everywhere.
   static func order(_ schema: TableSchema) -> String {
-    schema.keys.map { TableDefinition.type($0.type) == "text" ? "\(quoted($0.name)) COLLATE \"C\"" : quoted($0.name) }
-      .joined(separator: ", ")
+    schema.keys.map {
+      TableDefinition.type($0.type) == "text" ? "\(quoted($0.name)) COLLATE \"C\"" : quoted($0.name)
+    }
+    .joined(separator: ", ")
   }
 
   /// A value as a parameter.
@@ -93,7 +95,8 @@ struct BinaryValue {
   /// The types that are read as they come, by their numbers (postgresql.org, src/include/catalog/pg_type.dat).
   enum Kind: UInt32, CaseIterable {
     case boolean = 16, bytea = 17, bigint = 20, smallint = 21, integer = 23, text = 25, json = 114, real = 700
-    case double = 701, varchar = 1043, date = 1082, timestamptz = 1184, numeric = 1700, uuid = 2950, jsonb = 3802
+    case double = 701, varchar = 1043, date = 1082, timestamptz = 1184, numeric = 1700, uuid = 2950, jsonb =
+      3802
   }
 
   let type: Kind

@@ -40,7 +40,9 @@ struct ServerEncoding: Sendable {
   }
 
   private static func fits(_ text: UnsafeBufferPointer<UInt8>, _ encoding: String) -> Bool {
-    guard let converter = iconv_open(encoding, "UTF-8"), converter != iconv_t(bitPattern: -1) else { return true }
+    guard let converter = iconv_open(encoding, "UTF-8"), converter != iconv_t(bitPattern: -1) else {
+      return true
+    }
     defer { iconv_close(converter) }
     let room = UnsafeMutablePointer<CChar>.allocate(capacity: text.count * 4)
     defer { room.deallocate() }
@@ -68,7 +70,8 @@ struct ServerEncoding: Sendable {
         if unit & 0xF800 == 0xD800 {
           let isPair =
             unit < 0xDC00 && index + 6 < json.count && json[index + 1] == UInt8(ascii: "\\")
-            && json[index + 2] == UInt8(ascii: "u") && hexadecimal(json[(index + 3)..<(index + 7)]) & 0xFC00 == 0xDC00
+            && json[index + 2] == UInt8(ascii: "u")
+            && hexadecimal(json[(index + 3)..<(index + 7)]) & 0xFC00 == 0xDC00
           guard isPair else { return "PostgreSQL keeps no JSON with half a surrogate pair in a text" }
           index += 6
         }

@@ -64,7 +64,9 @@ struct TableDefinition {
     case (.integer(let value), .boolean): return value == 0 ? "false" : "true"
     // The smallest one is no literal of its own: the sign is an operator.
     case (.integer(let value), _): return value < 0 ? "'\(value)'::bigint" : String(value)
-    case (.real(let value), _): return "'\(value.isNaN ? "NaN" : value.isFinite ? "\(value)" : value < 0 ? "-Infinity" : "Infinity")'::float8"
+    case (.real(let value), _):
+      return
+        "'\(value.isNaN ? "NaN" : value.isFinite ? "\(value)" : value < 0 ? "-Infinity" : "Infinity")'::float8"
     case (.blob(let bytes), _): return "'\\x\(DataEncoding.hex.string(bytes))'::bytea"
     case (.text(let text), .text): return delimited(text, by: "'")
     case (.text(let text), _): return "\(delimited(text, by: "'"))::\(self.type(type))"

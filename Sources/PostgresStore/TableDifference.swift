@@ -49,7 +49,8 @@ struct TableDifference {
       return
     }
     guard ["r", "p"].contains(kind) else {
-      let name = ["v": "a view", "m": "a materialized view", "f": "a foreign table"][kind] ?? "something else"
+      let name =
+        ["v": "a view", "m": "a materialized view", "f": "a foreign table"][kind] ?? "something else"
       throw StoreError("\"\(schema.name)\" is \(name), not a table")
     }
     isMade = try Journal.isMade(schema.name, in: connection)
@@ -120,7 +121,9 @@ struct TableDifference {
         asText.insert(column.name)
         deviations.append("\(name) is \(there.type), not \(type)")
       }
-      if let open = there.type.firstIndex(of: "("), let length = Int(there.type[open...].dropFirst().dropLast()) {
+      if let open = there.type.firstIndex(of: "("),
+        let length = Int(there.type[open...].dropFirst().dropLast())
+      {
         lengths[column.name] = length
       }
     } else if !Self.types(of: column.type).contains(there.type) {
@@ -136,7 +139,8 @@ struct TableDifference {
     }
     if column.role == .local, there.defaultValue == nil, column.defaultValue != nil { locals.append(column) }
     if column.role == .key, there.isFolding {
-      faults.append("the key column \"\(column.name)\" compares by a collation that is not deterministic, not by bytes")
+      faults.append(
+        "the key column \"\(column.name)\" compares by a collation that is not deterministic, not by bytes")
     }
   }
 
@@ -160,7 +164,8 @@ struct TableDifference {
       }
       if declared == there.defaultValue { continue }
       if let declared, let found = there.defaultValue,
-        try connection.text("SELECT (\(found))::text IS NOT DISTINCT FROM ((\(declared))::\(there.type))::text") == "t"
+        try connection.text(
+          "SELECT (\(found))::text IS NOT DISTINCT FROM ((\(declared))::\(there.type))::text") == "t"
       {
         continue
       }
@@ -173,7 +178,9 @@ struct TableDifference {
   /// - Throws: ``StoreError`` with every difference that cannot be overcome.
   func demandFit() throws {
     guard !faults.isEmpty else { return }
-    if !exists { throw StoreError("the table \"\(schema.name)\" cannot be made: \(faults.joined(separator: "; "))") }
+    if !exists {
+      throw StoreError("the table \"\(schema.name)\" cannot be made: \(faults.joined(separator: "; "))")
+    }
     let advice = isMade ? "; the command rebuild changes it and keeps its rows" : ""
     throw StoreError(
       "the table \"\(schema.name)\" that is there does not fit the declaration: \(faults.joined(separator: "; "))\(advice)"
@@ -218,7 +225,9 @@ struct TableDifference {
         AND k.position <= i.indnkeyatts
       """, [.text(quoted(schema.name))])
     var columns: [String: Set<String>] = [:]
-    for row in 0..<rows.count { columns[rows.text(row, 0) ?? "", default: []].insert(rows.text(row, 1) ?? "") }
+    for row in 0..<rows.count {
+      columns[rows.text(row, 0) ?? "", default: []].insert(rows.text(row, 1) ?? "")
+    }
     return columns.values.contains(wanted)
   }
 }

@@ -88,13 +88,16 @@ struct TableWriter {
   struct Staged {
     let name: String
     let count: Int
+    /// Rows that were passed over: the table has them as they are.
+    let unchanged: Int
     /// Whether records lack columns: bits in `syncd_present_…` say which are there.
     let isPartial: Bool
   }
 
   private static let bitsPerMask = 62
 
-  func stage(_ rows: TableRows, as name: String) throws -> Staged {
+  /// - Parameter digests: rows that are there as they are, and need not be brought.
+  func stage(_ rows: TableRows, as name: String, besides digests: TableDigests?) throws -> Staged {
     let columns = schema.synced
     let wires = wire(columns)
     let isPartial = rows.batches.contains { batch in
@@ -104,16 +107,35 @@ struct TableWriter {
     }
     let masks = isPartial ? (0...(columns.count - 1) / Self.bitsPerMask).map { "syncd_present_\($0)" } : []
     try createTemporary(name, wires, adding: masks.map { "\($0) bigint" })
-    var count = 0
+    var (count, unchanged) = (0, 0)
+    let compared = wires.indices.map { columns[$0].role == .key || columns[$0].marksChange }
+    let known = digests?.take()
     do {
       try connection.copy(into: name, columns: columns.map { quoted($0.name) } + masks) { buffer in
         for batch in rows.batches {
           RunStep.next()
           for row in 0..<batch.rowCount {
             if !rows.superseded.isEmpty, rows.superseded.contains(batch.firstOrdinal + row) { continue }
-            count += 1
             let cells = batch.row(row)
             try buffer.beginRow(columns.count + masks.count)
+            if let digests, let known, !isPartial {
+              var digest = digests.begin()
+              for column in wires.indices {
+                let start = buffer.position
+                wires[column].append(cells[column], of: batch, to: &buffer)
+                if compared[column] {
+                  buffer.withField(from: start) { digest.add($0, isJSON: wires[column].isBinaryJSON) }
+                }
+              }
+              if known.contains(digest) {
+                buffer.abandonRow()
+                unchanged += 1
+              } else {
+                count += 1
+              }
+              continue
+            }
+            count += 1
             for column in wires.indices { wires[column].append(cells[column], of: batch, to: &buffer) }
             for mask in masks.indices {
               var bits: Int64 = 0
@@ -131,7 +153,7 @@ struct TableWriter {
       // A value that no rule foresaw: the record is at fault.
       throw RowConflict("\(schema.name): \(error) (\(place(of: error, rows)))")
     }
-    return Staged(name: name, count: count, isPartial: isPartial)
+    return Staged(name: name, count: count, unchanged: unchanged, isPartial: isPartial)
   }
 
   /// The key of the row that COPY could not take, out of its context: `COPY syncd_new, line 3, column title`.
@@ -213,6 +235,7 @@ struct TableWriter {
 
   func upsert(_ staged: Staged) throws -> UpsertCounts {
     var counts = UpsertCounts()
+    counts.unchanged = staged.unchanged
     if staged.count == 0 { return counts }
     RunStep.next()
     let merge = merge(staged)
@@ -237,7 +260,7 @@ struct TableWriter {
     } catch let error as PostgresError where error.state.hasPrefix("22") {
       throw RowConflict("\(schema.name): \(error)")
     }
-    counts.unchanged = staged.count - counts.updated - counts.inserted
+    counts.unchanged += staged.count - counts.updated - counts.inserted
     return counts
   }
 
@@ -284,7 +307,8 @@ struct TableWriter {
       END \(Self.dollars)
       """)
     do {
-      let result = try connection.run("SELECT syncd_updated, syncd_inserted, syncd_reason FROM pg_temp.syncd_upsert()")
+      let result = try connection.run(
+        "SELECT syncd_updated, syncd_inserted, syncd_reason FROM pg_temp.syncd_upsert()")
       if let reason = result.text(0, 2) { throw RowConflict("\(schema.name): PostgreSQL: \(reason)") }
       return (result.integer(0, 0), result.integer(0, 1))
     } catch let error as PostgresError where error.state.hasPrefix("23") && !error.isReferenceViolation {
@@ -361,6 +385,14 @@ struct TableWriter {
     let matches = zip(owner.keys, owner.columns).map { "o.\(quoted($0)) = \(table).\(quoted($1))" }
     return
       "NOT EXISTS (SELECT FROM \(quoted(owner.table)) o WHERE \(matches.joined(separator: " AND ")))"
+  }
+
+  /// Whether writing rows can change other rows of the table.
+  func mayChangeByItself() throws -> Bool {
+    if try cascadesIntoItself() { return true }
+    return try connection.text(
+      "SELECT 1 FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal LIMIT 1", .text(table))
+      != nil
   }
 
   /// Whether deleting a row of the table can change or delete other rows of it, through any number of tables.

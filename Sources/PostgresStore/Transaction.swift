@@ -47,11 +47,15 @@ final class Transaction: StoreTransaction {
     return writer
   }
 
-  func stage(_ rows: TableRows) throws {
+  func stage(_ rows: TableRows, surveyed: (any TableSurvey)?) throws {
     if let earlier = staged[rows.schema.name] {
       try connection.execute("DROP TABLE IF EXISTS pg_temp.\(earlier.name)")
     }
-    staged[rows.schema.name] = try writer(rows.schema).stage(rows, as: temporary("new"))
+    let writer = try writer(rows.schema)
+    var digests = surveyed as? TableDigests
+    // What a trigger or a cascade of this transaction does to rows that are passed over would not be seen.
+    if digests != nil, try writer.mayChangeByItself() { digests = nil }
+    staged[rows.schema.name] = try writer.stage(rows, as: temporary("new"), besides: digests)
   }
 
   func noteStrays(of schema: TableSchema) throws { try writer(schema).noteStrays() }
@@ -92,11 +96,12 @@ final class Transaction: StoreTransaction {
     let (writer, name) = (try writer(schema), temporary("kept"))
     try writer.copy(keys, of: schema.keys, as: name)
     let target = "\(quoted(schema.name)) AS \"target\""
-    let there = try connection.integer("SELECT count(*) FROM \(target) WHERE \(exists(in: name, writer))") ?? 0
+    let there =
+      try connection.integer("SELECT count(*) FROM \(target) WHERE \(exists(in: name, writer))") ?? 0
     if there < keys.count { throw KeptRowsMissing() }
   }
 
-  func demand(_ kept: SeenKeys, in schema: TableSchema, surveyed: (any KeySurvey)?) throws {
+  func demand(_ kept: SeenKeys, in schema: TableSchema, surveyed: (any TableSurvey)?) throws {
     let (writer, name) = (try writer(schema), temporary("kept"))
     try writer.copy(kept.index, of: schema.keys, as: name)
     try demand(kept, in: name, writer)
@@ -117,7 +122,7 @@ final class Transaction: StoreTransaction {
 
   func noteUnseen(
     _ seen: KeyIndex, kept: SeenKeys?, scope: DeletionScope?, in schema: TableSchema,
-    surveyed: (any KeySurvey)?
+    surveyed: (any TableSurvey)?
   ) throws -> GoneRows {
     let writer = try writer(schema)
     let keys: String
@@ -175,7 +180,8 @@ final class Transaction: StoreTransaction {
   }
 
   func forgetAbsence(of entity: String, seen: KeyIndex, in schema: TableSchema) throws {
-    guard try connection.text("SELECT 1 FROM syncd_absent WHERE entity = $1 LIMIT 1", .text(entity)) != nil else {
+    guard try connection.text("SELECT 1 FROM syncd_absent WHERE entity = $1 LIMIT 1", .text(entity)) != nil
+    else {
       return
     }
     let writer = try writer(schema)
@@ -220,7 +226,9 @@ final class Transaction: StoreTransaction {
 
   func unmark(_ column: String, seen: KeyIndex, besides stated: KeyIndex?, in schema: TableSchema) throws {
     let (table, name) = (quoted(schema.name), quoted(column))
-    guard try connection.text("SELECT 1 FROM \(table) WHERE \(name) IS NOT NULL LIMIT 1") != nil else { return }
+    guard try connection.text("SELECT 1 FROM \(table) WHERE \(name) IS NOT NULL LIMIT 1") != nil else {
+      return
+    }
     let writer = try writer(schema)
     let keys = temporary("seen")
     try writer.copy(seen, of: schema.keys, as: keys)

@@ -179,8 +179,9 @@ public final class SQLite: Store {
     }
   }
 
-  public func survey(_ schema: TableSchema) -> (any KeySurvey)? {
-    path == ":memory:" || !exists ? nil : TableKeys(of: schema, path: path)
+  public func survey(_ schema: TableSchema, for purpose: SurveyPurpose) -> (any TableSurvey)? {
+    guard path != ":memory:", exists, case .keys = purpose else { return nil }
+    return TableKeys(of: schema, path: path)
   }
 
   public func pages(of entity: String) async throws -> [KeptPage] {

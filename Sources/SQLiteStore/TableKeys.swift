@@ -4,7 +4,7 @@ import SyncEngine
 import Synchronization
 
 /// The keys of a table, read on a connection of its own while the source is asked. They hold as long as nobody commits.
-final class TableKeys: KeySurvey {
+final class TableKeys: TableSurvey {
   /// Bytes of the keys that are held at most; those of a larger table are read in the commit.
   private static let limit = 32 << 20
 

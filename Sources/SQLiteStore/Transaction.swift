@@ -35,7 +35,7 @@ final class Transaction: StoreTransaction {
     return writer
   }
 
-  func stage(_ rows: TableRows) {}
+  func stage(_ rows: TableRows, surveyed: (any TableSurvey)?) {}
   func noteStrays(of schema: TableSchema) throws { try writer(schema).noteStrays() }
   func deleteOrphans(of schema: TableSchema) throws { try writer(schema).deleteOrphans() }
   func deferReferences() throws { try connection.execute("PRAGMA defer_foreign_keys = ON") }
@@ -53,13 +53,13 @@ final class Transaction: StoreTransaction {
     try GoneRows.demand(keys, in: schema, connection)
   }
 
-  func demand(_ kept: SeenKeys, in schema: TableSchema, surveyed: (any KeySurvey)?) throws {
+  func demand(_ kept: SeenKeys, in schema: TableSchema, surveyed: (any TableSurvey)?) throws {
     try GoneRows.demand(kept, in: schema, surveyed: surveyed as? TableKeys, connection)
   }
 
   func noteUnseen(
     _ seen: KeyIndex, kept: SeenKeys?, scope: DeletionScope?, in schema: TableSchema,
-    surveyed: (any KeySurvey)?
+    surveyed: (any TableSurvey)?
   ) throws -> GoneRows {
     try GoneRows(
       of: schema, seen: seen, kept: kept, scope: scope, surveyed: surveyed as? TableKeys, in: connection)

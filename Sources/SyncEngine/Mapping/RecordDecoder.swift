@@ -274,7 +274,9 @@ final class RecordDecoder {
     if let textRule {
       for column in columns.indices {
         guard let text = batch.text(column) else { continue }
-        if let reason = textRule.fault(text, columns[column].reading.columnType) { return fault(column, reason) }
+        if let reason = textRule.fault(text, columns[column].reading.columnType) {
+          return fault(column, reason)
+        }
       }
     }
     if context.isTombstone {

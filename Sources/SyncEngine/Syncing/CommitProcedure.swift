@@ -26,7 +26,7 @@ package protocol StoreTransaction: SendableMetatype {
   /// Creates the table, or adds the columns that it lacks.
   func create(_ schema: TableSchema) throws
   /// Brings rows to the database, beside the table: they are going to be upserted.
-  func stage(_ rows: TableRows) throws
+  func stage(_ rows: TableRows, surveyed: (any TableSurvey)?) throws
   /// Notes the rows that have no owner before the run: whose they are is not known, and they stay.
   func noteStrays(of schema: TableSchema) throws
   /// Deletes rows whose owner is gone, where the database does not do it by a cascade.
@@ -38,7 +38,7 @@ package protocol StoreTransaction: SendableMetatype {
   ///
   /// - Throws: ``KeptRowsMissing``
   func demand(_ keys: KeyIndex, in schema: TableSchema) throws
-  func demand(_ kept: SeenKeys, in schema: TableSchema, surveyed: (any KeySurvey)?) throws
+  func demand(_ kept: SeenKeys, in schema: TableSchema, surveyed: (any TableSurvey)?) throws
 
   /// Notes the rows in the scope whose keys were not seen.
   ///
@@ -46,7 +46,7 @@ package protocol StoreTransaction: SendableMetatype {
   /// - Throws: ``KeptRowsMissing`` where one has none.
   func noteUnseen(
     _ seen: KeyIndex, kept: SeenKeys?, scope: DeletionScope?, in schema: TableSchema,
-    surveyed: (any KeySurvey)?
+    surveyed: (any TableSurvey)?
   ) throws -> Noted
   /// Notes the rows with these keys; those that have a mark already are not meant.
   func note(_ keys: KeyIndex, withoutMark mark: String?, in schema: TableSchema) throws -> Noted
@@ -90,8 +90,8 @@ package protocol StoreTransaction: SendableMetatype {
 package struct CommitProcedure<Transaction: StoreTransaction> {
   private let transaction: Transaction
   private let commit: Commit
-  /// The keys of the table, read before the transaction; nil where it may have written to the table since.
-  private let surveyed: (any KeySurvey)?
+  /// The table before the transaction; nil where the transaction may have written to it since.
+  private let surveyed: (any TableSurvey)?
 
   /// Writes runs one after the other in one transaction.
   ///
@@ -128,7 +128,7 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
     for nested in commit.nested where nested.replacement != nil {
       try transaction.noteStrays(of: nested.rows.schema)
     }
-    try transaction.stage(commit.rows)
+    try transaction.stage(commit.rows, surveyed: surveyed)
     RunStep.next()
     var run = commit.run
     if commit.tellsChanges {
@@ -266,7 +266,7 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
       transaction.discard(gone)
       try transaction.deleteOrphans(of: nested.rows.schema)
     }
-    try transaction.stage(nested.rows)
+    try transaction.stage(nested.rows, surveyed: nil)
     let counts = try transaction.upsert(nested.rows)
     return changes + counts.inserted + counts.updated > 0
   }

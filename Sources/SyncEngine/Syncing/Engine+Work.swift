@@ -142,8 +142,7 @@ extension Engine {
       }
     }
     let rows = deletionScope(plan, parents)
-    // Rows of pages that are not sent again have to be there: which are is read beside the requests.
-    let survey = rows == nil && walker.kept?.isEmpty == false ? store.survey(plan.schema) : nil
+    let survey = survey(plan, walker, state, increment, rows)
     var isSurveyOfUse = false
     defer { if !isSurveyOfUse { survey?.end() } }
     var seen = SeenKeys()
@@ -193,7 +192,7 @@ extension Engine {
     let nested = NestedGathering(plan.decoding).rows(
       of: walk.rows, superseded: walk.superseded, keys: plan.decoding.keyColumns)
     let gone = statedKeys(walk, plan)
-    isSurveyOfUse = seen.keptRows > 0
+    isSurveyOfUse = walker.kept?.isEmpty != false || seen.keptRows > 0
     var commit = Commit(
       rows: TableRows(
         schema: plan.schema, batches: walk.rows.map(\.batch),
@@ -221,6 +220,17 @@ extension Engine {
     return Work(
       commit: commit, absentColumns: walk.absentColumns, pagesNotModified: walk.notModified,
       withheld: deletion == nil ? withheld : nil, scope: rows)
+  }
+
+  /// Begins to read the table beside the requests, where the commit can do with it.
+  private func survey(
+    _ plan: EntityPlan, _ walker: Walker, _ state: [String: String], _ increment: Increment,
+    _ scope: DeletionScope?
+  ) -> (any TableSurvey)? {
+    // Rows of pages that are not sent again have to be there.
+    if walker.kept?.isEmpty == false { return scope == nil ? store.survey(plan.schema, for: .keys) : nil }
+    // Where only what changed is asked for, most of the table would be read in vain.
+    return increment.isFull && state["run"] != nil ? store.survey(plan.schema, for: .rows) : nil
   }
 
   /// What an earlier run of the entity has read, where this one may go on from there.

@@ -51,9 +51,9 @@ public protocol Store: Sendable {
   /// The keys of the rows in the scope that were not seen, in their order. Reads only.
   func unseen(_ seen: KeyIndex, scope: DeletionScope?, in schema: TableSchema) async throws -> [[StoredValue]]
 
-  /// Begins to read the keys of a table, for a commit that asks which of them the run has seen; nil where that is of no
-  /// use.
-  func survey(_ schema: TableSchema) -> (any KeySurvey)?
+  /// Begins to read a table beside the requests, for a commit that compares what came with what is there; nil where the
+  /// store has no use for that.
+  func survey(_ schema: TableSchema, for purpose: SurveyPurpose) -> (any TableSurvey)?
 
   /// What the last proven run kept of an entity's pages.
   func pages(of entity: String) async throws -> [KeptPage]
@@ -145,9 +145,16 @@ extension Store {
   }
 }
 
-/// The keys of a table, read while the source is asked. A commit takes them for the table's where nothing was committed
-/// since, and reads the table where something was.
-public protocol KeySurvey: Sendable {
+/// What a commit wants to know of a table.
+public enum SurveyPurpose: Sendable {
+  /// Which keys it has: pages were as before, and their rows have to be there still.
+  case keys
+  /// Which rows it has: those that came again as they are need not be written.
+  case rows
+}
+
+/// A table as it was while the source was asked. A commit believes it only where that is as good as to look again.
+public protocol TableSurvey: Sendable {
   /// Waits until they are read.
   func finish() async
   /// Ends the reading: nobody waits for it.
@@ -259,8 +266,7 @@ public struct Commit: Sendable {
   /// Whether the changes of single rows are told.
   public var tellsChanges = false
   public var isRehearsal = false
-  /// The keys of the table.
-  public var survey: (any KeySurvey)?
+  public var survey: (any TableSurvey)?
 }
 
 // MARK: Typed reads
