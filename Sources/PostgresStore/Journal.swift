@@ -224,6 +224,18 @@ enum Journal {
     try set(["table": "made"], of: table, in: connection)
   }
 
+  /// Notes whether references of a table wait for the tables that they lead to.
+  static func setReferences(pending: Bool, of table: String, in connection: Connection) throws {
+    try set(["references": pending ? "pending" : "made"], of: table, in: connection)
+  }
+
+  static func hasPendingReferences(_ table: String, in connection: Connection) throws -> Bool {
+    try connection.text(
+      "SELECT 1 FROM syncd_state WHERE entity = $1 AND name = 'references' AND value = 'pending'",
+      .text(table))
+      != nil
+  }
+
   static func isMade(_ table: String, in connection: Connection) throws -> Bool {
     guard try exists(in: connection) else { return false }
     return try connection.text(

@@ -168,7 +168,7 @@ public final class PostgreSQL: Store {
   }
 
   /// FNV-1a of a name. Two tables with one key would only wait for each other.
-  private static func key(of name: String) -> Int64 {
+  static func key(of name: String) -> Int64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
     return Int64(bitPattern: hash)

@@ -18,8 +18,10 @@ enum ReferenceViolations {
         (SELECT string_agg(quote_literal(a.attname || ' ') || ' || ' || quote_ident(a.attname) || '::text', ' || '', '' || '
             ORDER BY k.i) FROM pg_index x CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY k (n, i)
           JOIN pg_attribute a ON a.attrelid = x.indrelid AND a.attnum = k.n
-          WHERE x.indrelid = c.conrelid AND x.indisprimary)
-      FROM pg_constraint c WHERE c.contype = 'f' AND (c.conrelid IN (\(names)) OR c.confrelid IN (\(names)))
+          WHERE x.indrelid = c.conrelid AND x.indisprimary),
+        own.relname, other.relname
+      FROM pg_constraint c JOIN pg_class own ON own.oid = c.conrelid JOIN pg_class other ON other.oid = c.confrelid
+      WHERE c.contype = 'f' AND (c.conrelid IN (\(names)) OR c.confrelid IN (\(names)))
       ORDER BY c.conrelid::regclass::text, c.conname
       """)
     for row in 0..<references.count {
@@ -37,7 +39,7 @@ enum ReferenceViolations {
         "SELECT \(key) FROM \(text(0)) r WHERE \(condition) ORDER BY 1 LIMIT \(max(0, 10 - named.count))")
       for index in 0..<rows.count {
         let place = rows.text(index, 0).map { $0.isEmpty ? "" : " \($0)" } ?? ""
-        named.append("\n  \(text(0))\(place): there is no row of \(text(1)) that it refers to")
+        named.append("\n  \(text(5))\(place): there is no row of \(text(6)) that it refers to")
       }
     }
     guard count > 0 else { return nil }

@@ -15,10 +15,13 @@ struct TableDefinition {
 
   init(_ schema: TableSchema) { self.schema = schema }
 
-  var sql: String {
+  var sql: String { sql(referring: schema.references) }
+
+  /// - Parameter references: those whose tables are there.
+  func sql(referring references: [Reference]) -> String {
     let columns = schema.columns.map { "  \(Self.column($0)),\n" }.joined()
     return
-      "CREATE TABLE \(quoted(schema.name)) (\n\(columns)  PRIMARY KEY (\(schema.keyList))\(schema.references.map { ",\n  \(Self.reference($0))" }.joined())\n)"
+      "CREATE TABLE \(quoted(schema.name)) (\n\(columns)  PRIMARY KEY (\(schema.keyList))\(references.map { ",\n  \(Self.reference($0))" }.joined())\n)"
   }
 
   /// References are checked at the commit, so that rows may come in any order; what is owned goes with its owner.

@@ -21,6 +21,8 @@ struct TableDifference {
   /// Columns that the declaration does not name; they stay unless a rebuild is told to drop them.
   private(set) var extra: [Actual] = []
   private(set) var actual: [String: Actual] = [:]
+  /// References that a table of the engine's own does not have.
+  private(set) var lackingReferences: [Reference] = []
 
   /// A column that is there.
   struct Actual {
@@ -94,6 +96,7 @@ struct TableDifference {
       try compareDefaults(in: connection)
       let wanted = Set(schema.references.map(Self.text))
       let found = try Set(Self.references(of: schema, in: connection).values.map(\.text))
+      lackingReferences = schema.references.filter { !found.contains(Self.text($0)) }
       deviations += wanted.subtracting(found).sorted().map { "the reference of \($0) is missing" }
       deviations += found.subtracting(wanted).sorted().map { "the reference of \($0) is not declared" }
     }

@@ -30,22 +30,44 @@ struct TableRebuild {
     _ schemas: [TableSchema], droppingColumns: Bool, in connection: Connection
   ) throws -> [Rebuild] {
     try connection.transaction {
-      let done = try schemas.compactMap {
-        try TableRebuild(of: $0, droppingColumns: droppingColumns, in: connection)?.run()
+      let rebuilds = try schemas.compactMap {
+        try TableRebuild(of: $0, droppingColumns: droppingColumns, in: connection)
       }
+      // A column that others refer to takes no other type before they do.
+      for rebuild in rebuilds { try rebuild.dropReferences() }
+      let done = try rebuilds.map { try $0.run() }
+      for rebuild in rebuilds { try rebuild.addReferences() }
       if !done.isEmpty, let conflict = try ReferenceViolations.conflict(of: schemas, in: connection) {
         throw StoreError("\(conflict)")
       }
+      for rebuild in rebuilds { try rebuild.validateReferences() }
       return done
+    }
+  }
+
+  private func dropReferences() throws {
+    for (name, _) in try TableDifference.references(of: schema, in: connection) {
+      try alter("DROP CONSTRAINT \(quoted(name))")
+    }
+  }
+
+  /// Adds the references without looking at the rows: which of them violate one is told with their keys.
+  private func addReferences() throws {
+    for reference in schema.references
+    where try connection.text("SELECT to_regclass($1)", .text(quoted(reference.table))) != nil {
+      try alter("ADD \(TableDefinition.reference(reference)) NOT VALID")
+    }
+  }
+
+  private func validateReferences() throws {
+    for (name, _) in try TableDifference.references(of: schema, in: connection) {
+      try alter("VALIDATE CONSTRAINT \(quoted(name))")
     }
   }
 
   private var table: String { quoted(schema.name) }
 
   private func run() throws -> Rebuild {
-    for (name, _) in try TableDifference.references(of: schema, in: connection) {
-      try connection.execute("ALTER TABLE \(table) DROP CONSTRAINT \(quoted(name))")
-    }
     let keys = try primaryKey()
     let isOtherKey = keys.columns != Set(schema.keys.map(\.name))
     if isOtherKey, let name = keys.name { try alter("DROP CONSTRAINT \(quoted(name))") }
@@ -61,7 +83,6 @@ struct TableRebuild {
       }
     }
     if isOtherKey { try alter("ADD PRIMARY KEY (\(schema.keyList))") }
-    for reference in schema.references { try alter("ADD \(TableDefinition.reference(reference))") }
     let changes =
       difference.missing.map { "the column \"\($0.name)\" was added" }
       + dropped.map { "the column \"\($0.name)\" was dropped" } + difference.faults + difference.deviations
@@ -101,6 +122,34 @@ struct TableRebuild {
     try alter("ADD COLUMN \(TableDefinition.column(column))")
   }
 
+  /// The column's values as the new type, as SQL, if all of them can be had back from it.
+  private func demandConversion(
+    of there: TableDifference.Actual, to column: Column, _ type: String
+  ) throws -> String {
+    let (conversion, value) = (Conversion(there.type, column.type), quoted(there.name))
+    let converted = conversion.expression(value)
+    do {
+      // Null for what is no value of the new type, which would end the statement otherwise.
+      let body =
+        "BEGIN RETURN \(conversion.back(conversion.expression("$1"))); EXCEPTION WHEN data_exception THEN RETURN NULL; END"
+      try connection.execute(
+        "CREATE OR REPLACE FUNCTION pg_temp.syncd_back(\(there.type)) RETURNS \(there.type) LANGUAGE plpgsql AS \(delimited(body, by: "'"))"
+      )
+      let key = keyExpression(schema.keys.compactMap { difference.actual[$0.name]?.name })
+      let lost = try connection.run(
+        "SELECT \(key), quote_literal(\(value)), count(*) OVER () FROM \(table) WHERE \(value) IS NOT NULL AND pg_temp.syncd_back(\(value)) IS DISTINCT FROM \(value) ORDER BY 1 LIMIT 1"
+      )
+      guard lost.count > 0 else { return converted }
+      throw StoreError(
+        "the column \"\(column.name)\" of \"\(schema.name)\" cannot become \(type): \(lost.integer(0, 2)) rows hold what is none, among them \(lost.text(0, 0) ?? ""): \(lost.text(0, 1) ?? ""); nothing was changed"
+      )
+    } catch let error as PostgresError {
+      throw StoreError(
+        "the column \"\(column.name)\" of \"\(schema.name)\" cannot become \(type): \(error); nothing was changed"
+      )
+    }
+  }
+
   private func change(_ there: TableDifference.Actual, to column: Column) throws {
     let (name, type) = (quoted(column.name), TableDefinition.type(column.type))
     if there.isGenerated {
@@ -111,22 +160,7 @@ struct TableRebuild {
     // A default need not fit the new type.
     if there.defaultValue != nil { try alter("ALTER COLUMN \(name) DROP DEFAULT") }
     if there.type != type {
-      let (old, new) = (Conversion(there.type, column.type), "\(quoted(there.name))")
-      let converted = old.expression(new)
-      do {
-        let lost = try connection.run(
-          "SELECT count(*), min(\(keyExpression(schema.keys.compactMap { difference.actual[$0.name]?.name }))), min(\(new)::text) FROM \(table) WHERE \(new) IS NOT NULL AND (\(old.back(converted))) IS DISTINCT FROM \(new)"
-        )
-        if lost.integer(0, 0) > 0 {
-          throw StoreError(
-            "the column \"\(column.name)\" of \"\(schema.name)\" cannot become \(type): \(lost.integer(0, 0)) rows hold what is none, among them \(lost.text(0, 1) ?? ""): \(lost.text(0, 2) ?? ""); nothing was changed"
-          )
-        }
-      } catch let error as PostgresError {
-        throw StoreError(
-          "the column \"\(column.name)\" of \"\(schema.name)\" cannot become \(type): \(error); nothing was changed"
-        )
-      }
+      let converted = try demandConversion(of: there, to: column, type)
       let collation = column.role == .key && type == "text" ? " COLLATE \"C\"" : ""
       try alter("ALTER COLUMN \(name) TYPE \(type)\(collation) USING \(converted)")
     }

@@ -25,12 +25,36 @@ struct TableWriter {
   /// Creates the table, or adds the columns that it lacks.
   func createIfAbsent() throws {
     if !difference.exists {
-      try connection.execute(TableDefinition(schema).sql)
+      // What a reference leads to may be made later in the transaction, or by another one.
+      let references = try schema.references.filter { try $0.table == schema.name || isThere($0.table) }
+      try connection.execute(TableDefinition(schema).sql(referring: references))
       try Journal.setMade(schema.name, in: connection)
+      if references.count < schema.references.count {
+        try Journal.setReferences(pending: true, of: schema.name, in: connection)
+      }
     } else {
       for column in difference.missing {
         try connection.execute("ALTER TABLE \(table) ADD COLUMN \(TableDefinition.column(column))")
       }
+      try addPendingReferences()
+    }
+  }
+
+  private func isThere(_ table: String) throws -> Bool {
+    try connection.text("SELECT to_regclass($1)", .text(quoted(table))) != nil
+  }
+
+  /// Adds the references that could not be made with the table, as far as what they lead to is there now.
+  func addPendingReferences() throws {
+    guard !difference.lackingReferences.isEmpty,
+      try Journal.hasPendingReferences(schema.name, in: connection)
+    else { return }
+    let possible = try difference.lackingReferences.filter { try isThere($0.table) }
+    for reference in possible {
+      try connection.execute("ALTER TABLE \(table) ADD \(TableDefinition.reference(reference))")
+    }
+    if possible.count == difference.lackingReferences.count {
+      try Journal.setReferences(pending: false, of: schema.name, in: connection)
     }
   }
 
@@ -373,7 +397,10 @@ struct TableWriter {
     )
   }
 
-  private var strays: String { quoted(String("syncd_strays_\(schema.name)".prefix(40))) }
+  /// A name of its own for each table, short enough whatever the table's is.
+  private var strays: String {
+    "syncd_strays_\(String(PostgreSQL.key(of: schema.name).magnitude, radix: 16))"
+  }
 
   /// What is true of a row without an owner; nil where the database deletes such rows itself.
   private func orphans() throws -> String? {
@@ -383,8 +410,10 @@ struct TableWriter {
       .text(table), .text(quoted(owner.table)))
     if cascade != nil { return nil }
     let matches = zip(owner.keys, owner.columns).map { "o.\(quoted($0)) = \(table).\(quoted($1))" }
+    // A row that names no owner is nobody's.
+    let isOwned = owner.columns.map { "\(table).\(quoted($0)) IS NOT NULL" }.joined(separator: " AND ")
     return
-      "NOT EXISTS (SELECT FROM \(quoted(owner.table)) o WHERE \(matches.joined(separator: " AND ")))"
+      "\(isOwned) AND NOT EXISTS (SELECT FROM \(quoted(owner.table)) o WHERE \(matches.joined(separator: " AND ")))"
   }
 
   /// Whether writing rows can change other rows of the table.
@@ -395,7 +424,8 @@ struct TableWriter {
       != nil
   }
 
-  /// Whether deleting a row of the table can change or delete other rows of it, through any number of tables.
+  /// Whether deleting a row of the table can change or delete other rows of it, through any number of tables, or is
+  /// forbidden at once by other rows of it that a run may be about to change.
   func cascadesIntoItself() throws -> Bool {
     try connection.text(
       """
@@ -404,6 +434,8 @@ struct TableWriter {
         UNION SELECT c.conrelid FROM pg_constraint c JOIN reached r ON c.confrelid = r.conrelid
         WHERE c.contype = 'f' AND c.confdeltype NOT IN ('a', 'r')
       ) SELECT 1 FROM reached WHERE conrelid = to_regclass($1)
+      UNION SELECT 1 FROM pg_constraint WHERE contype = 'f' AND NOT condeferrable AND conrelid = to_regclass($1)
+        AND confrelid = conrelid
       """, .text(table)) != nil
   }
 }

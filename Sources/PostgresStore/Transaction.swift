@@ -9,6 +9,7 @@ final class Transaction: StoreTransaction {
   /// Rows that were copied and wait for the merge, by the name of the table they are for.
   private var staged: [String: TableWriter.Staged] = [:]
   private var snapshot: ChangeSnapshot?
+  private var created: [TableSchema] = []
   private var temporaries = 0
 
   init(in connection: Connection, _ cancellation: Cancellation) {
@@ -36,7 +37,12 @@ final class Transaction: StoreTransaction {
 
   func create(_ schema: TableSchema) throws {
     try TableWriter(schema, in: connection).createIfAbsent()
-    writers[schema.name] = nil
+    created.append(schema)
+    // Tables may refer to one that is made after them.
+    for earlier in created where earlier.references.contains(where: { $0.table == schema.name }) {
+      try TableWriter(earlier, in: connection).addPendingReferences()
+    }
+    writers = [:]
   }
 
   private func writer(_ schema: TableSchema) throws -> TableWriter {

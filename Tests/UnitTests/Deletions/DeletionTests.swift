@@ -100,7 +100,9 @@ struct DeletionTests {
         == "1 deleted, proven")
     #expect(try runs.ids("project = 2").split(separator: " ").count == 20)
     let broken = try await runs(4...4, .missing(within: .sql("nowhere = 1")))
-    #expect(broken.contains("no such column: nowhere"), "\(broken)")
+    let message = StoreKind.words(
+      sqlite: "no such column: nowhere", postgresql: "column \"nowhere\" does not exist")
+    #expect(broken.contains(message), "\(broken)")
   }
 
   @Test("a row that is missing is marked, no more than once, and the mark goes when it returns")

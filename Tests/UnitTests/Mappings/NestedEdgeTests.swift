@@ -104,7 +104,12 @@ struct NestedEdgeTests {
     let line = try await scene.run(
       Shop.Order.self,
       #"[{"id":1,"note":"new","lines":[{"no":1,"parts":[{"sku":"bad"}]}],"meta":{"tags":[]}}]"#)
-    expect(line, is: "order: page 1, order 1, line 1, sku bad: SQLite: no such part")
+    // PostgreSQL is given all rows of a list at once, and tells the statement.
+    expect(
+      line,
+      is: StoreKind.words(
+        sqlite: "order: page 1, order 1, line 1, sku bad: SQLite: no such part",
+        postgresql: "order: PostgreSQL: no such part"))
     expect(try scene.rows(Shop.all), is: before)
     let empty = try await scene.run(Shop.Order.self, "[]")
     expect(
@@ -157,7 +162,7 @@ struct NestedEdgeTests {
       """
       CREATE TABLE "order" (id INTEGER NOT NULL, note TEXT, x TEXT);
       CREATE UNIQUE INDEX ids ON "order" (id);
-      CREATE TABLE line ("order" INTEGER REFERENCES "order" (id), no INTEGER, product TEXT, mine TEXT, PRIMARY KEY ("order", no)) WITHOUT ROWID;
+      CREATE TABLE line ("order" INTEGER REFERENCES "order" (id) DEFERRABLE, no INTEGER, product TEXT, mine TEXT, PRIMARY KEY ("order", no)) WITHOUT ROWID;
       CREATE TABLE part (sku TEXT, line INTEGER, "order" INTEGER, position INTEGER, PRIMARY KEY ("order", line, sku)\(StoreKind.words(sqlite: " ON CONFLICT REPLACE", postgresql: ""))) WITHOUT ROWID;
       CREATE TABLE order_tag ("order" INTEGER, tag TEXT, \(StoreKind.words(sqlite: "n INTEGER PRIMARY KEY", postgresql: "n BIGINT GENERATED ALWAYS AS IDENTITY")), UNIQUE ("order", tag)\(StoreKind.words(sqlite: " ON CONFLICT IGNORE", postgresql: "")));
       """)
@@ -209,9 +214,12 @@ struct NestedEdgeTests {
   func copies() async throws {
     let scene = try Scene()
     _ = try await scene.run(Copied.self, #"[{"id":1,"a":"q\"\\\u00e9\n","b":[ 1.0 ]},{"id":2}]"#)
+    // In PostgreSQL the members have an order of its own, and each text one spelling.
+    let whole = StoreKind.words(
+      sqlite: #"{"id":1,"a":"q\"\\\u00e9\n","b":[1.0]}"#, postgresql: #"{"a":"q\"\\é\n","b":[1.0],"id":1}"#)
     expect(
       try scene.rows("SELECT id, iif(copy IS NULL, 'none', hex(copy)), whole FROM thing ORDER BY 1"),
-      is: #"1 | 71225CC3A90A | {"id":1,"a":"q\"\\\u00e9\n","b":[1.0]}"# + "\n" + #"2 | none | {"id":2}"#)
+      is: "1 | 71225CC3A90A | \(whole)\n" + #"2 | none | {"id":2}"#)
   }
 
   // MARK: Deep nesting

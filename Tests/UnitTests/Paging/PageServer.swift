@@ -86,7 +86,7 @@ enum PageServer {
       line: line.replacing("\(entity.table): ", with: "", maxReplacements: 1).replacing(
         session, with: "BASE"),
       requests: log.requests, peak: log.peak,
-      ids: try fixture.rows("SELECT id FROM thing ORDER BY rowid").split(separator: "\n").compactMap {
+      ids: try fixture.rows("SELECT id FROM thing ORDER BY id").split(separator: "\n").compactMap {
         Int($0)
       })
   }

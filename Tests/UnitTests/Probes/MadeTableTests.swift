@@ -41,7 +41,7 @@ struct MadeTableTests {
     arguments: [
       ("TABLE thing (id INTEGER, v TEXT)", "no primary key or unique index covers exactly id"),
       (
-        "TABLE thing (id INTEGER, x INTEGER, v TEXT, PRIMARY KEY (id, x))",
+        "TABLE thing (id INTEGER, x INTEGER, v TEXT, UNIQUE (id, x))",
         "no primary key or unique index covers exactly id"
       ),
       StoreKind.words(

@@ -145,23 +145,30 @@ struct RowRuleTests {
   @Test("composite keys compare by bytes and values, part by part")
   func compositeKeys() async throws {
     let scene = try Scene()
-    let keys = [
-      #"{"name":"a"},"poll":1"#, #"{"name":"A"},"poll":1"#, #"{"name":"a1"},"poll":1"#,
-      #"{"name":"a"},"poll":11"#,
-      #"{"name":"\u00e9"},"poll":1"#, #"{"name":"e\u0301"},"poll":1"#, #"{"name":"a\u0000b"},"poll":1"#,
-      #"{"name":"a\u0000c"},"poll":1"#, #"{"name":"a "},"poll":1"#,
-    ]
+    // A text of PostgreSQL holds no NUL.
+    let withNUL = StoreKind.words(
+      sqlite: [#"{"name":"a\u0000b"},"poll":1"#, #"{"name":"a\u0000c"},"poll":1"#], postgresql: [])
+    let keys =
+      withNUL + [
+        #"{"name":"a"},"poll":1"#, #"{"name":"A"},"poll":1"#, #"{"name":"a1"},"poll":1"#,
+        #"{"name":"a"},"poll":11"#, #"{"name":"\u00e9"},"poll":1"#, #"{"name":"e\u0301"},"poll":1"#,
+        #"{"name":"a "},"poll":1"#,
+      ]
     let line = try await scene.run(
       Vote.self, "[" + keys.map { "{\"by\":\($0)}" }.joined(separator: ",") + "]")
-    expect(line, is: "thing: 1 pages, 9 records, 9 inserted, 0 updated, 0 unchanged, 0 deleted, proven")
+    let (all, rest) = (keys.count, keys.count - 2)
+    expect(
+      line, is: "thing: 1 pages, \(all) records, \(all) inserted, 0 updated, 0 unchanged, 0 deleted, proven")
     let later = try await scene.run(
       Vote.self,
       "[" + keys.reversed().dropFirst(2).map { "{\"weight\":null,\"by\":\($0)}" }.joined(separator: ",") + "]"
     )
-    expect(later, is: "thing: 1 pages, 7 records, 0 inserted, 0 updated, 7 unchanged, 2 deleted, proven")
+    expect(
+      later,
+      is: "thing: 1 pages, \(rest) records, 0 inserted, 0 updated, \(rest) unchanged, 2 deleted, proven")
     expect(
       try scene.rows("SELECT hex(\"user\"), poll FROM thing ORDER BY 1, 2"),
-      is: "41 | 1\n61 | 1\n61 | 11\n610062 | 1\n6131 | 1\n65CC81 | 1\nC3A9 | 1")
+      is: "41 | 1\n61 | 1\n61 | 11\n\(withNUL.isEmpty ? "" : "610062 | 1\n610063 | 1\n")6131 | 1\nC3A9 | 1")
   }
 
   @Test("the same key in other notations is the same key: the last record wins, and nothing is deleted")
