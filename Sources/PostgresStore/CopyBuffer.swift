@@ -191,8 +191,10 @@ struct CopyBuffer: ~Copyable {
 }
 
 /// How values of a column stand in a temporary table.
-struct WireColumn {
-  let column: Column
+///
+/// Nothing in it is counted: the loop over rows copies it at no cost.
+struct WireForm {
+  let type: ColumnType
   /// Whether the table's own column is of text, and holds the value in its text form.
   let isText: Bool
 
@@ -201,9 +203,10 @@ struct WireColumn {
   private static let epochDays = 10_957
 
   /// Whether the field has JSON in it behind a version.
-  var isBinaryJSON: Bool { !isText && column.type == .json }
+  var isBinaryJSON: Bool { !isText && type == .json }
 
-  var type: String { isText ? "text" : TableDefinition.type(column.type) }
+  /// The type's name.
+  var name: String { isText ? "text" : TableDefinition.type(type) }
 
   @inline(__always)
   func append(_ cell: Cell, of batch: RowBatch, to buffer: inout CopyBuffer) {
@@ -216,7 +219,7 @@ struct WireColumn {
   }
 
   func append(_ value: Int64, to buffer: inout CopyBuffer) {
-    switch column.type {
+    switch type {
     case .timestamp where isText: buffer.append(Timestamp.text(value))
     case .timestamp: buffer.append(value * 1000 - Self.epoch)
     case _ where isText: buffer.append(String(value))
@@ -231,7 +234,7 @@ struct WireColumn {
       if isBlob { buffer.append(DataEncoding.base64.string(Array(text))) } else { buffer.append(text) }
       return
     }
-    switch column.type {
+    switch type {
     case .decimal: buffer.append(numeric: text)
     case .uuid: buffer.append(uuid: text)
     case .json: buffer.append(json: text)

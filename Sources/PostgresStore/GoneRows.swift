@@ -27,6 +27,12 @@ struct GoneRows: NotedRows {
     rowsInScope = try connection.integer("SELECT count(*) FROM \(table) WHERE \(inScope)") ?? 0
   }
 
+  /// No rows, of so many that were looked at.
+  init(noneOf rowsInScope: Int, in writer: TableWriter) {
+    (schema, self.writer, self.rowsInScope) = (writer.schema, writer, rowsInScope)
+    (noted, count) = ("syncd_none", 0)
+  }
+
   /// The key as JSON, by which rows are known from run to run.
   private var key: String { "json_build_array(\(schema.keyList))::text" }
 

@@ -67,15 +67,15 @@ struct TableWriter {
   // MARK: Temporary tables
 
   /// How values of columns stand in temporary tables that are compared with the table.
-  func wire(_ columns: [Column]) -> [WireColumn] {
-    columns.map { WireColumn(column: $0, isText: difference.asText.contains($0.name)) }
+  func forms(of columns: [Column]) -> [WireForm] {
+    columns.map { WireForm(type: $0.type, isText: difference.asText.contains($0.name)) }
   }
 
   /// Creates a temporary table with some of the columns.
-  func createTemporary(_ name: String, _ columns: [WireColumn], adding more: [String] = []) throws {
-    let definitions = columns.map { wire in
-      let collation = difference.actual[wire.column.name]?.collation.map { " COLLATE \($0)" } ?? ""
-      return "\(quoted(wire.column.name)) \(wire.type)\(wire.type == "text" ? collation : "")"
+  func createTemporary(_ name: String, _ columns: [Column], adding more: [String] = []) throws {
+    let definitions = zip(columns, forms(of: columns)).map { column, form in
+      let collation = difference.actual[column.name]?.collation.map { " COLLATE \($0)" } ?? ""
+      return "\(quoted(column.name)) \(form.name)\(form.name == "text" ? collation : "")"
     }
     // What is there of that name is left of a savepoint's table.
     try connection.execute(
@@ -85,20 +85,20 @@ struct TableWriter {
 
   /// Copies keys into a temporary table of that name: the key's columns and `syncd_position`.
   func copy(_ keys: KeyIndex, of columns: [Column], as name: String) throws {
-    let wires = wire(columns)
-    try createTemporary(name, wires, adding: ["syncd_position bigint"])
+    let forms = forms(of: columns)
+    try createTemporary(name, columns, adding: ["syncd_position bigint"])
     try connection.copy(
       into: name, columns: columns.map { quoted($0.name) } + ["syncd_position"]
     ) { buffer in
       try keys.forEach { key, position in
-        try buffer.beginRow(wires.count + 1)
+        try buffer.beginRow(forms.count + 1)
         KeyPart.forEach(of: key) { index, part in
           switch part {
           case .null: buffer.appendNull()
-          case .integer(let value): wires[index].append(value, to: &buffer)
+          case .integer(let value): forms[index].append(value, to: &buffer)
           case .real(let value): buffer.append(value)
           case .text(let text):
-            wires[index].append(text, isBlob: wires[index].column.type == .blob, to: &buffer)
+            forms[index].append(text, isBlob: forms[index].type == .blob, to: &buffer)
           }
         }
         buffer.append(Int64(position))
@@ -123,16 +123,16 @@ struct TableWriter {
   /// - Parameter digests: rows that are there as they are, and need not be brought.
   func stage(_ rows: TableRows, as name: String, besides digests: TableDigests?) throws -> Staged {
     let columns = schema.synced
-    let wires = wire(columns)
+    let forms = forms(of: columns)
     let isPartial = rows.batches.contains { batch in
       guard batch.rowCount > 0 else { return false }
       let cells = batch.row(0)
       return (0..<batch.rowCount * batch.columnCount).contains { cells[$0].kind == .missing }
     }
     let masks = isPartial ? (0...(columns.count - 1) / Self.bitsPerMask).map { "syncd_present_\($0)" } : []
-    try createTemporary(name, wires, adding: masks.map { "\($0) bigint" })
+    try createTemporary(name, columns, adding: masks.map { "\($0) bigint" })
     var (count, unchanged) = (0, 0)
-    let compared = wires.indices.map { columns[$0].role == .key || columns[$0].marksChange }
+    let compared = forms.indices.map { columns[$0].role == .key || columns[$0].marksChange }
     let known = digests?.take()
     do {
       try connection.copy(into: name, columns: columns.map { quoted($0.name) } + masks) { buffer in
@@ -144,11 +144,11 @@ struct TableWriter {
             try buffer.beginRow(columns.count + masks.count)
             if let digests, let known, !isPartial {
               var digest = digests.begin()
-              for column in wires.indices {
+              for column in forms.indices {
                 let start = buffer.position
-                wires[column].append(cells[column], of: batch, to: &buffer)
+                forms[column].append(cells[column], of: batch, to: &buffer)
                 if compared[column] {
-                  buffer.withField(from: start) { digest.add($0, isJSON: wires[column].isBinaryJSON) }
+                  buffer.withField(from: start) { digest.add($0, isJSON: forms[column].isBinaryJSON) }
                 }
               }
               if known.contains(digest) {
@@ -160,7 +160,7 @@ struct TableWriter {
               continue
             }
             count += 1
-            for column in wires.indices { wires[column].append(cells[column], of: batch, to: &buffer) }
+            for column in forms.indices { forms[column].append(cells[column], of: batch, to: &buffer) }
             for mask in masks.indices {
               var bits: Int64 = 0
               let first = mask * Self.bitsPerMask

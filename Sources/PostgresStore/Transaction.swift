@@ -131,6 +131,9 @@ final class Transaction: StoreTransaction {
     surveyed: (any TableSurvey)?
   ) throws -> GoneRows {
     let writer = try writer(schema)
+    if scope == nil, let rows = try rowsWithoutUnseen(seen, in: schema, writer) {
+      return GoneRows(noneOf: rows, in: writer)
+    }
     let keys: String
     if let kept, kept.keptRows > 0 {
       keys = temporary("kept")
@@ -142,6 +145,23 @@ final class Transaction: StoreTransaction {
     return try GoneRows(
       where: "NOT \(exists(in: keys, writer))", inScope: try condition(scope, writer), of: writer,
       as: temporary("gone"), in: connection)
+  }
+
+  /// How many rows the table has, where none of them can be unseen: it has no more than those that were passed over as
+  /// unchanged and those that are going to be updated. Where someone else deletes and inserts meanwhile, a row may stay
+  /// until the next run, and none goes.
+  private func rowsWithoutUnseen(
+    _ seen: KeyIndex, in schema: TableSchema, _ writer: TableWriter
+  ) throws -> Int? {
+    guard let staged = staged[schema.name], staged.unchanged > 0,
+      staged.unchanged + staged.count == seen.count
+    else { return nil }
+    let rows = try connection.integer("SELECT count(*) FROM \(quoted(schema.name))") ?? 0
+    let updated =
+      try connection.integer(
+        "SELECT count(*) FROM \(staged.name) s WHERE EXISTS (SELECT FROM \(quoted(schema.name)) AS \"target\" WHERE \(writer.matches("s", "\"target\"")))"
+      ) ?? 0
+    return rows <= staged.unchanged + updated ? rows : nil
   }
 
   /// Which rows a deletion judges, as SQL.
