@@ -240,6 +240,9 @@ final class Connection: @unchecked Sendable {
       }
     } catch {
       canceller.cancel()
+      // As long as there are rows, libpq has no other result (postgresql.org/docs/15/libpq-copy.html).
+      var piece: UnsafeMutablePointer<CChar>?
+      while PQgetCopyData(handle, &piece, 0) > 0 { PQfreemem(piece) }
       while let rest = PQgetResult(handle) { PQclear(rest) }
       throw error
     }
