@@ -71,9 +71,7 @@ struct TableRebuild {
     let keys = try primaryKey()
     let isOtherKey = keys.columns != Set(schema.keys.map(\.name))
     if isOtherKey, let name = keys.name { try alter("DROP CONSTRAINT \(quoted(name))") }
-    for column in schema.columns {
-      if let there = difference.actual[column.name] { try change(there, to: column) } else { try add(column) }
-    }
+    // First what goes: generated columns would hold on to the types of others.
     for column in difference.extra {
       if dropped.contains(where: { $0.name == column.name }) {
         try alter("DROP COLUMN \(quoted(column.name))")
@@ -81,6 +79,9 @@ struct TableRebuild {
         // No run gives it a value.
         try alter("ALTER COLUMN \(quoted(column.name)) DROP NOT NULL")
       }
+    }
+    for column in schema.columns {
+      if let there = difference.actual[column.name] { try change(there, to: column) } else { try add(column) }
     }
     if isOtherKey { try alter("ADD PRIMARY KEY (\(schema.keyList))") }
     let changes =
@@ -183,7 +184,7 @@ struct TableRebuild {
 }
 
 /// How values of a column become values of another type, and back.
-private struct Conversion {
+struct Conversion {
   private let old: String
   private let new: ColumnType
 

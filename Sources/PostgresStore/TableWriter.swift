@@ -409,7 +409,22 @@ struct TableWriter {
       "SELECT 1 FROM pg_constraint WHERE contype = 'f' AND confdeltype = 'c' AND conrelid = to_regclass($1) AND confrelid = to_regclass($2)",
       .text(table), .text(quoted(owner.table)))
     if cascade != nil { return nil }
-    let matches = zip(owner.keys, owner.columns).map { "o.\(quoted($0)) = \(table).\(quoted($1))" }
+    let matches = try zip(owner.keys, owner.columns).map { key, column in
+      let ownerType = try connection.text(
+        "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2",
+        .text(quoted(owner.table)), .text(key))
+      let type = difference.actual[column]?.type
+      var (one, other) = ("o.\(quoted(key))", "\(table).\(quoted(column))")
+      // Where someone else made one of the tables, its column may hold the values as text.
+      if let ownerType, let type, TableDifference.isText(ownerType) != TableDifference.isText(type) {
+        if TableDifference.isText(type) {
+          one = Conversion(ownerType, .text).expression(one)
+        } else {
+          other = Conversion(type, .text).expression(other)
+        }
+      }
+      return "\(one) = \(other)"
+    }
     // A row that names no owner is nobody's.
     let isOwned = owner.columns.map { "\(table).\(quoted($0)) IS NOT NULL" }.joined(separator: " AND ")
     return
