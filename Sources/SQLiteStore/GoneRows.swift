@@ -28,15 +28,16 @@ struct GoneRows: NotedRows {
     let noted = "syncd_gone"
     self.noted = noted
     let search = Search(schema: schema, seen: seen, scope: scope)
-    let found = try search.scan(keeping: kept, surveyed: surveyed, in: connection)
-    if let kept, found.kept < kept.keptRows { throw try search.missing(of: kept, in: connection) }
-    (count, rowsInScope) = (found.unseen, found.rows)
-    guard count > 0 else { return }
-    try search.withFunctions(in: connection) { connection in
+    var found = try search.count(surveyed, keeping: kept)
+    if found == nil || found?.unseen != 0 {
       try connection.execute("DROP TABLE IF EXISTS temp.\(noted)")
       try connection.execute(
-        "CREATE TEMP TABLE \(noted) AS SELECT \(schema.keyList) FROM main.\(quoted(schema.name)) WHERE \(search.inScope) AND \(search.isUnseen)"
-      )
+        "CREATE TEMP TABLE \(noted) AS SELECT \(schema.keyList) FROM main.\(quoted(schema.name)) LIMIT 0")
+      found = try search.scan(keeping: kept, in: connection, notingUnseenIn: "temp.\(noted)")
+    }
+    (count, rowsInScope) = (found?.unseen ?? 0, found?.rows ?? 0)
+    if let kept, let found, found.kept < kept.keptRows {
+      throw try search.missing(of: kept, in: connection)
     }
   }
 
@@ -72,7 +73,7 @@ struct GoneRows: NotedRows {
     _ kept: SeenKeys, in schema: TableSchema, surveyed: TableKeys?, _ connection: Connection
   ) throws {
     let search = Search(schema: schema, seen: kept.index, scope: nil)
-    let found = try search.scan(keeping: kept, surveyed: surveyed, in: connection)
+    let found = try search.count(surveyed, keeping: kept) ?? search.scan(keeping: kept, in: connection)
     if found.kept < kept.keptRows { throw try search.missing(of: kept, in: connection) }
   }
 
@@ -267,32 +268,50 @@ private struct Search {
     return KeptRowsMissing(pages: kept.keptPages(lackingAllBut: present))
   }
 
+  /// Looks at keys that were read before; nil where they do not hold any more, or are not enough.
+  func count(
+    _ surveyed: TableKeys?, keeping kept: SeenKeys?
+  ) throws -> (unseen: Int, rows: Int, kept: Int)? {
+    guard scope == nil, let surveyed else { return nil }
+    var (seen, hint) = (seen, 0)
+    var count = RowCount(kept: kept, onKept: nil)
+    guard try surveyed.forEach(of: schema, { _ = count.add(seen.ordinal(of: $0, hint: &hint)) }) else {
+      return nil
+    }
+    return (count.unseen, count.rows, count.keptRows)
+  }
+
   /// Looks at each row of the table.
   ///
+  /// - Parameter table: takes the keys of rows in the scope that were not seen.
   /// - Returns: the rows in the scope, those of them whose keys were not seen, and all rows, in the scope or not, whose
   ///   keys came with no record.
   func scan(
-    keeping kept: SeenKeys? = nil, surveyed: TableKeys? = nil, in connection: Connection,
+    keeping kept: SeenKeys? = nil, in connection: Connection, notingUnseenIn table: String? = nil,
     onKept: ((Int) -> Void)? = nil
   ) throws -> (unseen: Int, rows: Int, kept: Int) {
-    let kept = kept.flatMap { $0.keptRows > 0 ? $0 : nil }
     var (seen, hint) = (seen, 0)
     var count = RowCount(kept: kept, onKept: onKept)
-    if scope == nil,
-      try surveyed?.forEach(of: schema, { count.add(seen.ordinal(of: $0, hint: &hint)) }) == true
-    {
-      return (count.unseen, count.rows, count.keptRows)
-    }
     return try withFunctions(in: connection) { connection in
       let keys = schema.keys
       let inScope = scope == nil ? "" : ", (\(inScope)) IS TRUE"
       let statement = try connection.prepare(
         "SELECT \(schema.keyList)\(inScope) FROM main.\(quoted(schema.name))")
+      let places = keys.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+      // A count has no use for it.
+      let note = try connection.prepare(table.map { "INSERT INTO \($0) VALUES (\(places))" } ?? "SELECT 1")
       var reader = KeyReader(keys.map(\.type))
       while try connection.step(statement) {
         let isJudged = scope == nil || statement.integer(Int32(keys.count)) != 0
-        guard isJudged || kept != nil else { continue }
-        count.add(seen.position(of: keys, in: statement, &reader, hint: &hint), isJudged: isJudged)
+        guard isJudged || count.kept != nil else { continue }
+        let position = seen.position(of: keys, in: statement, &reader, hint: &hint)
+        guard count.add(position, isJudged: isJudged), table != nil else { continue }
+        for column in keys.indices {
+          sqlite3_bind_value(
+            note.handle, Int32(column + 1), sqlite3_column_value(statement.handle, Int32(column)))
+        }
+        _ = try connection.step(note)
+        sqlite3_reset(note.handle)
       }
       return (count.unseen, count.rows, count.keptRows)
     }
@@ -307,20 +326,27 @@ private struct RowCount {
   /// Positions that follow each other are often all kept.
   private var known = 0..<0
 
-  init(kept: SeenKeys?, onKept: ((Int) -> Void)?) { (self.kept, self.onKept) = (kept, onKept) }
+  init(kept: SeenKeys?, onKept: ((Int) -> Void)?) {
+    self.kept = kept.flatMap { $0.keptRows > 0 ? $0 : nil }
+    self.onKept = onKept
+  }
 
   /// - Parameters:
   ///   - position: that of the row's key among those that were seen; nil for one that was not.
   ///   - isJudged: whether the row is in the scope.
-  mutating func add(_ position: Int?, isJudged: Bool = true) {
-    if isJudged {
-      rows += 1
-      if position == nil { unseen += 1 }
+  /// - Returns: whether it is in the scope and was not seen.
+  mutating func add(_ position: Int?, isJudged: Bool = true) -> Bool {
+    if isJudged { rows += 1 }
+    guard let position else {
+      if isJudged { unseen += 1 }
+      return isJudged
     }
-    guard let kept, let position else { return }
+    guard let kept else { return false }
     if !known.contains(position) { known = kept.keptRange(around: position) ?? 0..<0 }
-    guard known.contains(position) else { return }
-    keptRows += 1
-    onKept?(position)
+    if known.contains(position) {
+      keptRows += 1
+      onKept?(position)
+    }
+    return false
   }
 }
