@@ -308,12 +308,12 @@ struct RebuildTests {
       await rebuild(scene, Strict.self),
       is:
         #"\#(Strict.table): 2 rows: the column "added" was added; the column "count" takes null, but the declaration does not; "#
-          + StoreKind.words(
-            sqlite:
-              #"the default of the column "count" is none, not 9; the column "ratio" takes null, but the declaration does not"#,
-            postgresql:
-              #"the column "ratio" takes null, but the declaration does not; the default of the column "count" is none, not 9"#
-          )
+        + StoreKind.words(
+          sqlite:
+            #"the default of the column "count" is none, not 9; the column "ratio" takes null, but the declaration does not"#,
+          postgresql:
+            #"the column "ratio" takes null, but the declaration does not; the default of the column "count" is none, not 9"#
+        )
     )
     expect(
       try scene.rows("SELECT id, name, count, ratio, hex(added), mine FROM thing ORDER BY 1"),
