@@ -73,6 +73,9 @@ def make(settings):
         os.chown(folder, OWNER.pw_uid, OWNER.pw_gid)
     call(program("initdb"), "--pgdata", folder + "/data", "--username", "postgres", "--auth", "trust", "--no-sync",
          "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-instructions")
+    # Whoever has a password has to say it; who made the cluster has none.
+    with open(folder + "/data/pg_hba.conf", "w") as file:
+        file.write("host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n")
     with open(folder + "/port", "w") as file:
         file.write(str(free_port()))
     with open(folder + "/data/postgresql.auto.conf", "a") as file:

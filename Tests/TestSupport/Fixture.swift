@@ -64,6 +64,12 @@ public final class Fixture: Sendable {
   /// Puts the copy in the place of the store and all that belongs to it. Nobody may use it meanwhile.
   public func restore() throws { try place.restore() }
 
+  /// Whether a transaction has written something, in PostgreSQL that is under way.
+  public func isBeingWritten() throws -> Bool { try place.isBeingWritten() }
+
+  /// Waits for what a killed program has left: its store is whole, and nobody goes on with what it began.
+  public func settle() throws { try place.settle() }
+
   /// All that the store keeps, as text to look for something in.
   public func contents() throws -> String { try place.contents() }
 
@@ -82,6 +88,8 @@ private protocol StorePlace: Sendable {
   func rows(_ sql: String) throws -> String
   func write(_ sql: String) throws
   func contents() throws -> String
+  func isBeingWritten() throws -> Bool
+  func settle() throws
   /// Keeps a copy of all that is there.
   func keep() throws
   /// Puts the copy back. Nobody may use the store.
@@ -108,6 +116,14 @@ private final class SQLitePlace: StorePlace {
       .joined()
   }
   func restore() throws { try Rows.restore(copy.path + "/kept", to: location) }
+
+  /// The WAL grows when pages are written; the first ones are the engine's own tables.
+  func isBeingWritten() throws -> Bool { Rows.size(location + "-wal") >= 64 << 10 }
+
+  func settle() throws {
+    let integrity = try Rows.text(location, "PRAGMA integrity_check")
+    guard integrity == "ok" else { throw TestFailure(integrity) }
+  }
 }
 
 extension StorePlace {
@@ -130,6 +146,8 @@ private struct SchemaPlace: StorePlace {
   func contents() throws -> String { try Self.contents(schema.rows) }
   func keep() throws { throw TestFailure("a schema is not kept: make the fixture restorable") }
   func restore() throws { try keep() }
+  func isBeingWritten() throws -> Bool { throw TestFailure("who writes is known of whole databases only") }
+  func settle() throws {}
 }
 
 private final class DatabasePlace: StorePlace {
@@ -143,6 +161,9 @@ private final class DatabasePlace: StorePlace {
   func rows(_ sql: String) throws -> String { try database.rows(sql) }
   func write(_ sql: String) throws { _ = try database.rows("SET LOCAL lock_timeout = '1ms'; \(sql)") }
   func contents() throws -> String { try Self.contents(database.rows) }
+
+  func isBeingWritten() throws -> Bool { try database.writers() > 0 }
+  func settle() throws { try database.waitForSessions() }
 
   func keep() throws {
     let copy = try database.copy()

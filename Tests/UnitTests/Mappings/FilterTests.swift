@@ -289,8 +289,12 @@ struct FilterTests {
   @Test("a preparation leaves all other members as they were sent, also those whose key is no text")
   func otherMembers() async throws {
     let scene = try Scene()
-    _ = try await scene.run(
+    let line = try await scene.run(
       Whole.self, #"[{"id":1,"\u00e9\/":"\u00e9","v":2,"\ud800":[1.0, 2],"\ud800":{},"":3}]"#)
+    // PostgreSQL understands what it keeps of JSON, and half a surrogate pair is no text.
+    if StoreKind.current == .postgresql {
+      return expect(line, is: "?")
+    }
     expect(
       try scene.rows(),
       is: #"1 | {"id":1,"\u00e9\/":"\u00e9","\ud800":[1.0,2],"\ud800":{},"":3,"v":null}"#)
