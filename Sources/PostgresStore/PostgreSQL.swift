@@ -32,6 +32,8 @@ public final class PostgreSQL: Store {
   private let session = Mutex(Session())
   /// Connections for reading, which wait to be used.
   private let readers = Mutex<[Connection]>([])
+  /// What is read beside the runs: a process must not end under it, since TLS has no threads to spare at its exit.
+  private let surveys = DispatchGroup()
 
   private init(_ place: Location, busyLimit: Duration) { (self.place, self.busyLimit) = (place, busyLimit) }
 
@@ -100,7 +102,7 @@ public final class PostgreSQL: Store {
 
   public func close() async {
     await withCheckedContinuation { continuation in
-      queue.async {
+      surveys.notify(queue: queue) {
         self.session.withLock { $0.connection = nil }
         self.readers.withLock { $0 = [] }
         continuation.resume()
@@ -248,7 +250,7 @@ public final class PostgreSQL: Store {
 
   public func survey(_ schema: TableSchema, for purpose: SurveyPurpose) -> (any TableSurvey)? {
     guard case .rows = purpose else { return nil }
-    return TableDigests(of: schema) { body in try self.withReader(body) }
+    return TableDigests(of: schema, in: surveys) { body in try self.withReader(body) }
   }
 
   public func commit(_ commits: [Commit]) async throws -> [Committed] {

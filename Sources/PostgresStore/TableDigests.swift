@@ -22,10 +22,12 @@ final class TableDigests: TableSurvey {
   private let table = Mutex<DigestSet?>(nil)
 
   init(
-    of schema: TableSchema,
+    of schema: TableSchema, in surveys: DispatchGroup,
     _ withReader: @escaping @Sendable ((Connection) throws -> Void) throws -> Void
   ) {
+    surveys.enter()
     DispatchQueue.global(qos: .userInitiated).async(group: work) { [self] in
+      defer { surveys.leave() }
       let columns = schema.synced.filter { $0.role == .key || $0.marksChange }
       let names = columns.map { quoted($0.name) }.joined(separator: ", ")
       var digests = DigestSet()
