@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The command line as a person or a script meets it.
-@Suite("The command", .fewAtATime)
+@Suite("The command", .fewAtATime, .once)
 struct CommandTests {
   /// The program in a folder of its own, with a server that plays all APIs and a configuration that names both.
   private struct Call {
@@ -46,7 +46,9 @@ struct CommandTests {
       "\(failed)")
     let status = try call("status", "--config", "c.json").output.replacing(/\d+ s ago/, with: "N s ago")
     #expect(status.contains("nothing was written, since post failed"), "\(status)")
-    #expect(throws: TestFailure.self) { try Rows.text(call.folder.path + "/t.sqlite", "SELECT * FROM book") }
+    #expect(throws: TestFailure.self) {
+      try SQLiteFile.text(call.folder.path + "/t.sqlite", "SELECT * FROM book")
+    }
     try call.server.serve([Self.books, Route("/posts", body: "[]")])
     let done = try call("once", "book", "post", "--atomic", "--config", "c.json")
     #expect(done.status == 0 && done.output.hasPrefix("book: 5 records, 5 inserted"), "\(done)")
@@ -110,7 +112,7 @@ struct CommandTests {
       is:
         "syncd: book: the run would delete 5 of 5 rows (the source returned no record at all); nothing was written (if it is meant: once --allow-deletes 5)\n"
     )
-    #expect(try Rows.text(call.folder.path + "/t.sqlite", "SELECT count(*) FROM book") == "5")
+    #expect(try SQLiteFile.text(call.folder.path + "/t.sqlite", "SELECT count(*) FROM book") == "5")
   }
 
   @Test("once: another run holds the entity longer than --wait, status 4; another entity is not held up")
@@ -149,8 +151,8 @@ struct CommandTests {
       (["once", "--config", "none.json"], "the configuration file none.json cannot be read"),
       (["once", "--log-format", "xml"], "--log-format is \"xml\"; it has to be text or json"),
       (
-        ["once", "book", "--store", "postgresql://h/d"],
-        "no linked store opens postgresql:…; this program links a path"
+        ["once", "book", "--store", "mysql://h/d"],
+        "no linked store opens mysql:…; this program links a path, sqlite:…, file:…, postgresql:…, postgres:…"
       ),
       (["once", "book", "--store", "no/such/folder/t.sqlite"], "there is no folder no/such/folder"),
       (["once", "article"], "API \"nytimes\": its secret comes from the environment variable NYT_API_KEY"),
@@ -261,9 +263,9 @@ struct CommandTests {
       result.output.contains(
         "CREATE TABLE \"hero\" (\n  \"id\" INTEGER NOT NULL,\n  \"name\" TEXT NOT NULL DEFAULT ''"))
     let path = call.folder.path + "/s.sqlite"
-    _ = try Rows.text(path, result.output)
+    _ = try SQLiteFile.text(path, result.output)
     expect(
-      try Rows.text(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1"),
+      try SQLiteFile.text(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1"),
       is: "article\nbook\ncomment\nhero\nhero_link\npost")
   }
 
@@ -306,6 +308,6 @@ struct CommandTests {
     #expect(lines.first == "book: 5 records, 5 inserted, 0 updated, 0 unchanged, 0 deleted", "\(text)")
     #expect(
       lines.dropFirst().first == "book: 5 records, 0 inserted, 0 updated, 5 unchanged, 0 deleted", "\(text)")
-    #expect(try Rows.text(call.folder.path + "/t.sqlite", "PRAGMA integrity_check") == "ok")
+    #expect(try SQLiteFile.text(call.folder.path + "/t.sqlite", "PRAGMA integrity_check") == "ok")
   }
 }

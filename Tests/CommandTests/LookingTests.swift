@@ -9,17 +9,18 @@ import Testing
 @Suite("The commands that look", .fewAtATime)
 struct LookingTests {
   private struct Call {
-    let folder: TemporaryFolder
+    let fixture: Fixture
     let server: AnswerServer
+    var folder: TemporaryFolder { fixture.folder }
 
     init(_ routes: [Route]) throws {
-      folder = try TemporaryFolder()
+      fixture = try Fixture()
       server = try AnswerServer(routes)
       let apis = ["library", "placeholder", "nytimes", "marvel"].map {
         #""\#($0)": {"url": "\#(server.base)/", "rate": "unlimited"}"#
       }
-      try #"{"store": "t.sqlite", "apis": {\#(apis.joined(separator: ", "))}}"#
-        .write(toFile: folder.path + "/c.json", atomically: true, encoding: .utf8)
+      try #"{"store": "\#(fixture.location)", "apis": {\#(apis.joined(separator: ", "))}}"#
+        .write(toFile: fixture.folder.path + "/c.json", atomically: true, encoding: .utf8)
     }
 
     /// The result, with `BASE` for the server's address, and numbers for times.
@@ -37,10 +38,7 @@ struct LookingTests {
       return result
     }
 
-    var hasTable: Bool {
-      FileManager.default.fileExists(atPath: folder.path + "/t.sqlite")
-        && (try? Rows.text(folder.path + "/t.sqlite", "SELECT 1 FROM hero")) != nil
-    }
+    var hasTable: Bool { (try? fixture.rows("SELECT 1 FROM hero")) != nil }
   }
 
   private static let fixtures = Repository.root + "/Tests/Fixtures"
@@ -278,6 +276,6 @@ struct LookingTests {
     let json = try call("once", "hero", "--log-format", "json")
     #expect(
       json.output.contains(#""downloads":1"#) && json.output.contains(#""failedDownloads":0"#), "\(json)")
-    #expect(try Rows.text(call.folder.path + "/t.sqlite", "SELECT image FROM hero") == "picture")
+    #expect(try call.fixture.rows("SELECT image FROM hero") == "picture")
   }
 }

@@ -32,7 +32,7 @@ struct StoreFailureTests {
     }
 
     func titles() throws -> String {
-      try Rows.text(
+      try SQLiteFile.text(
         folder.path + "/t.sqlite", "PRAGMA integrity_check; SELECT count(*), min(title) FROM book")
     }
   }

@@ -170,7 +170,7 @@ struct KillTests {
     }
     func keepsPages() throws -> Bool {
       StoreKind.current == .sqlite
-        ? Rows.size(fixture.location + "-syncd-pages-items") > 0
+        ? SQLiteFile.size(fixture.location + "-syncd-pages-items") > 0
         : try fixture.rows("SELECT count(*) FROM syncd_journal") != "0"
     }
 

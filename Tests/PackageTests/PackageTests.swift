@@ -117,7 +117,7 @@ struct PackageTests {
       once.output.hasPrefix("book: 5 records, 5 inserted, 0 updated, 0 unchanged, 0 deleted (1 page, "),
       "\(once)")
     expect(
-      try Rows.text(store, "SELECT id, title, author FROM book WHERE id < 3"),
+      try SQLiteFile.text(store, "SELECT id, title, author FROM book WHERE id < 3"),
       is: """
         1 | The Lighthouse Keeper | Ines Vold
         2 | Salt & Silence | Tomás Quist

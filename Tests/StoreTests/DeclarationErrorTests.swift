@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What the compiler cannot see is refused before any request, in one sentence that says what to do.
-@Suite("Broken declarations", .fewAtATime)
+@Suite("Broken declarations", .fewAtATime, .once)
 struct DeclarationErrorTests {
   /// A source that every declaration here shares.
   static let plain = Source(.test, "items", paging: .none)

@@ -103,9 +103,9 @@ private final class SQLitePlace: StorePlace {
   init(path: String) throws { (location, copy) = (path, try TemporaryFolder()) }
 
   func open() throws -> any Store { try SQLite.open(location) }
-  func rows(_ sql: String) throws -> String { try Rows.text(location, sql) }
-  func write(_ sql: String) throws { try Rows.write(location, sql) }
-  func keep() throws { try Rows.copy(location, to: copy.path + "/kept") }
+  func rows(_ sql: String) throws -> String { try SQLiteFile.text(location, sql) }
+  func write(_ sql: String) throws { try SQLiteFile.write(location, sql) }
+  func keep() throws { try SQLiteFile.copy(location, to: copy.path + "/kept") }
 
   func contents() throws -> String {
     let file = URL(fileURLWithPath: location)
@@ -115,13 +115,13 @@ private final class SQLitePlace: StorePlace {
       .map { String(decoding: try Data(contentsOf: folder.appendingPathComponent($0)), as: UTF8.self) }
       .joined()
   }
-  func restore() throws { try Rows.restore(copy.path + "/kept", to: location) }
+  func restore() throws { try SQLiteFile.restore(copy.path + "/kept", to: location) }
 
   /// The WAL grows when pages are written; the first ones are the engine's own tables.
-  func isBeingWritten() throws -> Bool { Rows.size(location + "-wal") >= 64 << 10 }
+  func isBeingWritten() throws -> Bool { SQLiteFile.size(location + "-wal") >= 64 << 10 }
 
   func settle() throws {
-    let integrity = try Rows.text(location, "PRAGMA integrity_check")
+    let integrity = try SQLiteFile.text(location, "PRAGMA integrity_check")
     guard integrity == "ok" else { throw TestFailure(integrity) }
   }
 }

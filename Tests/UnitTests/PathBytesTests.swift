@@ -1,9 +1,11 @@
 import JSON
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
 /// Paths whose keys are equal to Swift and different in JSON.
+@Suite(.once)
 struct PathBytesTests {
   struct Accents: Entity {
     var id = 0

@@ -10,7 +10,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Addresses that are public", .fewAtATime)
+@Suite("Addresses that are public", .fewAtATime, .once)
 struct PublicAddressTests {
   private func isPublic(_ address: String) -> Bool? {
     var hints = addrinfo()

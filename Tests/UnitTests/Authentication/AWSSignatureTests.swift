@@ -6,7 +6,7 @@ import Testing
 @testable import SyncEngine
 
 /// AWS Signature Version 4: the published test suite, and a verifier in Python.
-@Suite(.timeLimit(.minutes(15)), .fewAtATime)
+@Suite(.timeLimit(.minutes(15)), .fewAtATime, .once)
 struct AWSSignatureTests {
   private static let access = "AKIDEXAMPLE"
   private static let hidden = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"

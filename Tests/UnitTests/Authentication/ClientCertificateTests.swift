@@ -6,7 +6,7 @@ import Testing
 @testable import SyncEngine
 
 /// TLS with an authority of the test's own.
-@Suite(.timeLimit(.minutes(15)), .fewAtATime)
+@Suite(.timeLimit(.minutes(15)), .fewAtATime, .once)
 struct ClientCertificateTests {
   private func file(_ name: String) -> String { TestKeys.folder + "/" + name }
 

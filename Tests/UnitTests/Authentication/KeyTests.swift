@@ -6,7 +6,7 @@ import Testing
 @testable import SyncEngine
 
 /// Keys and passwords, as a server sees them.
-@Suite(.timeLimit(.minutes(15)), .fewAtATime)
+@Suite(.timeLimit(.minutes(15)), .fewAtATime, .once)
 struct KeyTests {
   @Test("a key goes in a header, a query or a cookie, several of them together")
   func places() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What the client does about a 401, whatever the credentials are.
-@Suite(.timeLimit(.minutes(15)), .fewAtATime)
+@Suite(.timeLimit(.minutes(15)), .fewAtATime, .once)
 struct RenewalTests {
   /// The statuses of an answer and what the renewal heard of, with credentials that count up.
   private func send(

@@ -6,7 +6,7 @@ import Testing
 @testable import SyncEngine
 
 /// Signatures, judged by other programs: Python's hmac and openssl.
-@Suite(.timeLimit(.minutes(15)), .fewAtATime)
+@Suite(.timeLimit(.minutes(15)), .fewAtATime, .once)
 struct SignatureTests {
   @Test("a closure signs method, path, query, fields and body")
   func closure() async throws {

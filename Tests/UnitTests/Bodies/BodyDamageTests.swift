@@ -5,7 +5,7 @@ import Testing
 @testable import SyncEngine
 
 /// Random tables and trees, written as people write them and read back, and the same with bytes changed.
-@Suite("Bodies at random", .fewAtATime)
+@Suite("Bodies at random", .fewAtATime, .once)
 struct BodyDamageTests {
   private static let words = [
     "", "a", "b c", "é日", "x,y", "\"", "\"\"", "1\n2", "\r\n", " ", "\\", "\t", "#N/A", ";",

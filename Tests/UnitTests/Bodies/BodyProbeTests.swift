@@ -68,7 +68,7 @@ private struct Column: Entity {
   static let deletion = Deletion<Column>.missing
 }
 
-@Suite("Bodies of other kinds", .fewAtATime)
+@Suite("Bodies of other kinds", .fewAtATime, .once)
 struct BodyProbeTests {
   private static func route(_ body: String, _ type: String = "text/plain", fault: String? = nil) -> [Route] {
     [Route("/things", answer: ["Content-Type": type], body: body, fault: fault)]

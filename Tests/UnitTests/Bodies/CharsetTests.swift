@@ -1,9 +1,10 @@
 import JSON
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
-@Suite("Charsets")
+@Suite("Charsets", .once)
 struct CharsetTests {
   private static let text = "[\"café\"]"
 

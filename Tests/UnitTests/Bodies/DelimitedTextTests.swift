@@ -1,9 +1,10 @@
 import JSON
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
-@Suite("CSV")
+@Suite("CSV", .once)
 struct DelimitedTextTests {
   @Test(
     "rows become objects of texts",

@@ -1,9 +1,10 @@
 import JSON
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
-@Suite("JSON lines")
+@Suite("JSON lines", .once)
 struct JSONLinesTests {
   @Test(
     "each line is one value, empty lines are passed over",

@@ -1,9 +1,10 @@
 import JSON
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
-@Suite("XML")
+@Suite("XML", .once)
 struct XMLTextTests {
   @Test(
     "elements, attributes and text by the convention",

@@ -147,7 +147,7 @@ private final class ModelSource: Transport {
 struct HistoryTests {
   private static let histories =
     ProcessInfo.processInfo.environment["SYNCD_TEST_LONG"] == nil
-    ? StoreKind.words(sqlite: 300, postgresql: 60) : 10_000
+    ? StoreKind.words(sqlite: 300, postgresql: 42) : 10_000
 
   @Test("no row that is alive is ever deleted, and a run without a fault leaves what the source has")
   func histories() async throws {

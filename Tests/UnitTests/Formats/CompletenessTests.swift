@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
 /// Proofs of completeness, and the bound on deletions.
+@Suite(.once)
 struct CompletenessTests {
   private func proof(mayShift: Bool, confirming first: ProofOfCompleteness? = nil) throws
     -> ProofOfCompleteness

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTP
 
 /// Content encodings: whole, cut and damaged.
-@Suite(.fewAtATime)
+@Suite(.fewAtATime, .once)
 struct ContentDecodingTests {
   private static let plain = Array(
     String(repeating: "The quick brown fox jumps over the lazy dog. ", count: 6).utf8)

@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
 /// Dates of fixed width.
+@Suite(.once)
 struct DatePatternTests {
   private func parse(_ pattern: String, _ text: String) -> Int64? {
     var text = text

@@ -1,11 +1,12 @@
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
 /// The table of accepted forms in the documentation, row by row: every form that stands there is tried.
-@Suite("Documented forms")
+@Suite("Documented forms", .once)
 struct DocumentedFormsTests {
   private enum Genre: String, ColumnValue { case drama, myth }
 

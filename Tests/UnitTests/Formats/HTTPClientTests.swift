@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP
 
 /// The client over a real server.
-@Suite(.timeLimit(.minutes(15)), .fewAtATime)
+@Suite(.timeLimit(.minutes(15)), .fewAtATime, .once)
 struct HTTPClientTests {
   private let client = HTTPClient(
     transport: CurlTransport(), retry: RetryPolicy(retries: 2, base: .milliseconds(1)))

@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import HTTP
 
 /// Header fields and waits.
+@Suite(.once)
 struct HTTPPartsTests {
   @Test("fields compare without case, only letters do")
   func names() {

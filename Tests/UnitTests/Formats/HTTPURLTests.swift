@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import HTTP
 
 /// Addresses by RFC 3986.
+@Suite(.once)
 struct HTTPURLTests {
   static let base = "http://a/b/c/d;p?q"
 

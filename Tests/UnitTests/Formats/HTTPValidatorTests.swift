@@ -1,7 +1,9 @@
 import HTTP
+import TestSupport
 import Testing
 
 /// By what a server tells a changed answer (RFC 9110 §8.8).
+@Suite(.once)
 struct HTTPValidatorTests {
   private static let changed = ("Last-Modified", "Mon, 05 Jan 2026 00:00:00 GMT")
   private static func date(_ text: String) -> (String, String) { ("Date", text) }

@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import JSON
 
 /// RFC 8259, by accept and reject classes and by damage at every place.
+@Suite(.once)
 struct JSONConformanceTests {
   @Test(
     "legal texts",

@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import JSON
 
 /// Damaged documents, judged by Python's `json` module.
+@Suite(.once)
 struct JSONDamageTests {
   @Test("every damage of a byte is judged, and every legal text read, as Python does")
   func damage() throws {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import JSON
@@ -7,6 +8,7 @@ import Testing
 /// Python is told to be as strict as RFC 8259 where by itself it is laxer: it takes NaN, Infinity and -Infinity, and it
 /// reads text, so that UTF-8 is checked before. Half surrogate pairs are legal escapes to both. A leading byte order
 /// mark, which Python refuses, is taken off for it.
+@Suite(.once)
 struct JSONStructureTests {
   /// A token of a legal document, or the white space between two.
   struct Piece {

@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import JSON
 
 /// What a legal document says.
+@Suite(.once)
 struct JSONValueTests {
   private func root(_ text: String) throws -> JSONValue { try JSONDocument.parse(Array(text.utf8)).root }
 

@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
 /// The keys of a run, against a dictionary.
+@Suite(.once)
 struct KeyIndexTests {
   private func bytes(_ parts: StoredValue...) -> [UInt8] {
     var key = KeyBytes()

@@ -1,9 +1,11 @@
 import HTTP
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
 /// Link header fields by RFC 8288.
+@Suite(.once)
 struct LinkHeaderTests {
   private func decision(_ fields: [String]) throws -> PageDecision {
     let headers = HTTPHeaders(fields.map { ("link", $0) })

@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
 /// The exact values of number tokens.
+@Suite(.once)
 struct NumberTokenTests {
   private func token(_ text: String) -> NumberToken? {
     var text = text

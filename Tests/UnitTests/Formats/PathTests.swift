@@ -1,9 +1,11 @@
 import JSON
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
 /// Paths into answers, and templates over them.
+@Suite(.once)
 struct PathTests {
   @Test("paths that can be read")
   func reading() {

@@ -1,9 +1,10 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTP
 
-@Suite("Requests under way", .timeLimit(.minutes(15)))
+@Suite("Requests under way", .timeLimit(.minutes(15)), .once)
 struct RateLimiterTests {
   /// All places are free: so many tasks get one at once, and the next one waits.
   private func expectFree(_ limiter: RateLimiter, _ places: Int) async throws {

@@ -5,7 +5,7 @@ import Testing
 @testable import SyncEngine
 
 /// Secrets in texts that a person reads, digests, and names.
-@Suite(.fewAtATime)
+@Suite(.fewAtATime, .once)
 struct RedactorTests {
   private func redact(_ text: String, _ secrets: String...) -> String {
     let redactor = Redactor()

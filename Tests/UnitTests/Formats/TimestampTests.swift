@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import SyncEngine
 
 /// RFC 3339 instants.
+@Suite(.once)
 struct TimestampTests {
   static func parse(_ text: String) -> Int64? {
     var text = text

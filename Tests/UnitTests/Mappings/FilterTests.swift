@@ -293,7 +293,12 @@ struct FilterTests {
       Whole.self, #"[{"id":1,"\u00e9\/":"\u00e9","v":2,"\ud800":[1.0, 2],"\ud800":{},"":3}]"#)
     // PostgreSQL understands what it keeps of JSON, and half a surrogate pair is no text.
     if StoreKind.current == .postgresql {
-      return expect(line, is: "?")
+      return expect(
+        line,
+        is: """
+          thing: 1 bad record, nothing was written:
+            page 1, record 1 (id 1), field "all" at "": PostgreSQL keeps no JSON with half a surrogate pair in a text
+          """)
     }
     expect(
       try scene.rows(),

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Mistakes in mappings with records in records are refused before any request.
-@Suite("Broken declarations of nested records", .fewAtATime)
+@Suite("Broken declarations of nested records", .fewAtATime, .once)
 struct NestedDeclarationTests {
   static let plain = Source(.probe, "things", paging: .none)
 

@@ -35,7 +35,7 @@ private struct Stuck: Pager {
   func decide(after page: Page) -> PageDecision { .next(.items([])) }
 }
 
-@Suite("Pagers of one's own", .fewAtATime)
+@Suite("Pagers of one's own", .fewAtATime, .once)
 struct OwnPagerTests {
   private func walk(_ path: String, _ paging: Paging, _ options: String) async throws -> PageWalk {
     try await PageServer.walk(

@@ -4,7 +4,7 @@ import Testing
 
 /// How each style ends, what proves the end, and what fails. Thing 99 is gone at the source: it is deleted only where
 /// the end is proven.
-@Suite("Ends of each paging style", .fewAtATime)
+@Suite("Ends of each paging style", .fewAtATime, .once)
 struct PageEndTests {
   private func walk(
     _ path: String, _ paging: Paging, _ options: String, stock: Int = 5, rows: SyncEngine.Rows = "data",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What each style asks for, request by request, over five records in pages of two.
-@Suite("Requests of each paging style", .fewAtATime)
+@Suite("Requests of each paging style", .fewAtATime, .once)
 struct RequestSequenceTests {
   private func check(
     _ path: String, _ paging: Paging, query: Query = [:], body: RequestBody? = nil, options: String = "",

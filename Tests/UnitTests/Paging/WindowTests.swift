@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Windows of time over records half a day apart, the last of them at this moment.
-@Suite("Windows of time", .fewAtATime)
+@Suite("Windows of time", .fewAtATime, .once)
 struct WindowTests {
   /// Midnight before the day before yesterday: four windows of a day reach to the present.
   private static let begin = Date(

@@ -6,7 +6,7 @@ import Testing
 @testable import SyncEngine
 
 /// What a source may do beside its pages: blanks in addresses, echoes of keys, messages as text, statuses of its own.
-@Suite(.timeLimit(.minutes(15)), .fewAtATime)
+@Suite(.timeLimit(.minutes(15)), .fewAtATime, .once)
 struct FetchEdgeTests {
   private func run(_ source: Source, _ server: AnswerServer, _ fixture: Fixture) async -> String {
     let line = await Row.$source.withValue(source) {

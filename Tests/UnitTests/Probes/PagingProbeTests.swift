@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Pages whose records are bad, known already, or counted from elsewhere.
-@Suite("Pages and their records", .fewAtATime)
+@Suite("Pages and their records", .fewAtATime, .once)
 struct PagingProbeTests {
   struct Offset: Entity {
     var id = 0

@@ -7,7 +7,7 @@ import Testing
 @testable import SyncEngine
 
 /// What is asked for: addresses, parameters, and declarations of them that cannot work.
-@Suite("Requests as declared", .fewAtATime)
+@Suite("Requests as declared", .fewAtATime, .once)
 struct RequestProbeTests {
   private func address(_ source: Source) throws -> String {
     try RequestTemplate(source, entity: "thing", parentColumns: []).request(parent: []).url.string
@@ -138,7 +138,7 @@ struct RequestProbeTests {
 }
 
 /// Credentials that stand where they should not, and forms in which a server may repeat them.
-@Suite("Secrets in other forms", .fewAtATime)
+@Suite("Secrets in other forms", .fewAtATime, .once)
 struct SecretFormTests {
   private func redactor() async throws -> Redactor {
     TestEnvironment.prepare()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Values that look like what they are not.
-@Suite("Values that do not fit", .fewAtATime)
+@Suite("Values that do not fit", .fewAtATime, .once)
 struct ValueFormTests {
   struct Linked: Entity {
     var id = 0

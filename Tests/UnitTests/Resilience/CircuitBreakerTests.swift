@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import HTTP
 
 /// An API that keeps failing is left alone for a while.
+@Suite(.once)
 struct CircuitBreakerTests {
   private let time = VirtualTime()
 

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP
 
 /// Proxies, IPv6 and connections that are gone.
-@Suite(.serialized, .timeLimit(.minutes(15)), .fewAtATime)
+@Suite(.serialized, .timeLimit(.minutes(15)), .fewAtATime, .once)
 struct ConnectionTests {
   /// Answers every request, those of a proxy's clients too, and lists them at `/_log`.
   private static let proxy = """

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Every fault on every page of every paging style: `Tests/Support/faults.py` describes them.
-@Suite("Faults on each page", .timeLimit(.minutes(15)), .fewAtATime)
+@Suite("Faults on each page", .timeLimit(.minutes(15)), .fewAtATime, .once)
 struct FaultTests {
   static let server = Result { try LocalServer("faults.py") }
 

@@ -1,8 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import HTTP
 
 /// What a server says about the requests that are left.
+@Suite(.once)
 struct RateLimitTests {
   @Test("the forms of the fields")
   func forms() {

@@ -1,8 +1,8 @@
 import CSQLite
 import Foundation
 
-/// What an SQLite file holds.
-public enum Rows {
+/// A database of SQLite, seen past the store.
+public enum SQLiteFile {
   /// Copies a whole database, what is in its WAL too.
   public static func copy(_ path: String, to target: String) throws {
     _ = try text(path, "VACUUM INTO '\(target)'")

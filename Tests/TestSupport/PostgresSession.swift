@@ -34,7 +34,7 @@ public final class PostgresSession {
   /// The process of the server that serves this session.
   public var serverProcess: Int { Int(PQbackendPID(handle)) }
 
-  /// The rows of all statements as ``Rows/text(_:_:patience:)`` shows those of SQLite.
+  /// The rows of all statements as ``SQLiteFile/text(_:_:patience:)`` shows those of SQLite.
   public func rows(_ sql: String) throws -> String { try rows(words ? Dialect.postgres(sql) : sql, in: sql) }
 
   private func rows(_ sql: String, in original: String?) throws -> String {
