@@ -138,8 +138,7 @@ public final class PostgreSQL: Store {
     let deadline = ContinuousClock.now + wait
     while true {
       if let (key, generation) = try await perform({ connection, _ in try self.acquire(table, by: connection)
-        })
-      {
+      }) {
         return TableLease(key, generation, of: self)
       }
       if ContinuousClock.now >= deadline { throw LeaseTimeout(table: table, wait: wait) }
