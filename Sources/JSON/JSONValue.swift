@@ -125,14 +125,18 @@ public struct JSONValue: Sendable {
   /// The members of an object in their order, keys that stand twice among them; none for other kinds, and without
   /// members whose key holds half a surrogate pair.
   public var members: [(key: String, value: JSONValue)] {
+    entries.compactMap { entry in entry.key.string.map { ($0, entry.value) } }
+  }
+
+  /// All members of an object in their order, with their keys as they stand in the body; none for other kinds.
+  package var entries: [(key: JSONValue, value: JSONValue)] {
     tape { tape in
       guard tape.kind(index) == .object else { return [] }
-      var found: [(key: String, value: JSONValue)] = []
+      var found: [(key: JSONValue, value: JSONValue)] = []
       var child = index + 1
       while child < tape.next(index) {
-        if let key = tape.string(child) {
-          found.append((key, JSONValue(document: document, index: child + 1)))
-        }
+        found.append(
+          (JSONValue(document: document, index: child), JSONValue(document: document, index: child + 1)))
         child = tape.next(child + 1)
       }
       return found

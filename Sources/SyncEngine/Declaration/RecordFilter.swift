@@ -50,7 +50,8 @@ public struct RecordFilter: Sendable {
 public struct Preparation: Sendable {
   let members: @Sendable (JSONValue) throws -> [String: PreparedValue]
 
-  /// Sets members of the record; those that are there are replaced. What the closure throws makes the record bad.
+  /// Sets members of the record; those that are there are replaced, and all others stay as they were sent. What the
+  /// closure throws makes the record bad.
   public static func setting(
     _ members: @escaping @Sendable (JSONValue) throws -> [String: PreparedValue]
   ) -> Preparation {
@@ -62,9 +63,9 @@ public struct Preparation: Sendable {
     let new = try members(record)
     // Members are told apart by their keys' bytes, not as Swift compares strings.
     let replaced = Set(new.keys.map { Array($0.utf8) })
-    var parts = record.members.filter { !replaced.contains(Array($0.key.utf8)) }.map {
-      "\(quotedJSON($0.key)):\($0.value.text)"
-    }
+    var parts = record.entries.filter { entry in
+      entry.key.string.map { !replaced.contains(Array($0.utf8)) } ?? true
+    }.map { "\($0.key.text):\($0.value.text)" }
     parts += new.sorted { $0.key < $1.key }.map { "\(quotedJSON($0.key)):\($0.value.json)" }
     return Array("{\(parts.joined(separator: ","))}".utf8)
   }

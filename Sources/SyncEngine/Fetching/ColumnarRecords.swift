@@ -10,18 +10,19 @@ enum ColumnarRecords {
     let place = path.components.isEmpty ? "the answer" : "\"\(path)\""
     var count: (name: String, count: Int)?
     var seen: Set<[UInt8]> = []
-    for (name, value) in object.members where value.kind == .array {
+    for (key, value) in object.entries where value.kind == .array {
+      let name = key.string.map(quotedJSON) ?? key.text
       guard seen.insert(Array(name.utf8)).inserted else {
-        throw BodyError("\(place) has the list \"\(name)\" twice")
+        throw BodyError("\(place) has the list \(name) twice")
       }
       let length = value.count
       if let count, count.count != length {
         throw BodyError(
-          "the lists in \(place) are not of one length: \"\(count.name)\" has \(count.count) values, \"\(name)\" has \(length)"
+          "the lists in \(place) are not of one length: \(count.name) has \(count.count) values, \(name) has \(length)"
         )
       }
       count = (name, length)
-      columns.append((Array("\(quotedJSON(name)):".utf8), value))
+      columns.append((Array("\(key.text):".utf8), value))
     }
     guard let count else { throw BodyError("there is no list in \(place)") }
 

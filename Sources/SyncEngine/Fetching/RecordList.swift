@@ -12,7 +12,7 @@ struct RecordList {
   var ends: (first: JSONValue?, last: JSONValue?) {
     guard let value else { return (nil, nil) }
     if value.kind == .array { return (value[0], value.last) }
-    let members = shape == .byKey ? value.members.map(\.value) : [value]
+    let members = shape == .byKey ? value.entries.map(\.value) : [value]
     return (members.first, members.last)
   }
 

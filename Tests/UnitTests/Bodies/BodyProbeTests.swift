@@ -205,6 +205,10 @@ struct BodyProbeTests {
         #"{"data":{"id":[1,2],"v":["x"]}}"#,
         #"the lists in "data" are not of one length: "id" has 2 values, "v" has 1"#
       ),
+      (
+        #"{"data":{"id":[1],"\ud800":[1,2]}}"#,
+        #"the lists in "data" are not of one length: "id" has 1 values, "\ud800" has 2"#
+      ),
       (#"{"data":{"id":[1],"id":[2]}}"#, #""data" has the list "id" twice"#),
       (#"{"data":{"id":1}}"#, #"there is no list in "data""#),
       (#"{"data":[1]}"#, #""data" has to be an object of lists, but it is an array"#),

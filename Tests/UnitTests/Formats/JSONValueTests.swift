@@ -56,6 +56,12 @@ struct JSONValueTests {
     #expect(value["A"] == nil)
     #expect(value[0] == nil)
     #expect(value.count == 6)
+    #expect(value.members.map(\.key) == ["a", "b", "a", "c.d", ""])
+    #expect(
+      value.entries.map(\.key.text)
+        == [#""a""#, #""b""#, #""\u0061""#, #""\ud800""#, #""c.d""#, #""""#])
+    #expect(value.entries.map(\.value.text) == ["1", #"{"a":9}"#, "2", "3", "4", "5"])
+    #expect(try root("[1]").entries.isEmpty)
     #expect(try root("[1]")["a"] == nil)
   }
 

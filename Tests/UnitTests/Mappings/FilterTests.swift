@@ -275,6 +275,28 @@ struct FilterTests {
     expect(try scene.rows(), is: "7 | set | b")
   }
 
+  struct Whole: Entity {
+    var id = 0
+    var all = JSONText("{}")
+    static let table = "thing"
+    static let source = Source(
+      .probe, "things", paging: .none, prepare: .setting { _ in ["v": .null] })
+    static var mapping: Mapping<Whole> {
+      Key(\.id)
+      Field(\.all, .root)
+    }
+  }
+
+  @Test("a preparation leaves all other members as they were sent, also those whose key is no text")
+  func otherMembers() async throws {
+    let scene = try Scene()
+    _ = try await scene.run(
+      Whole.self, #"[{"id":1,"\u00e9\/":"\u00e9","v":2,"\ud800":[1.0, 2],"\ud800":{},"":3}]"#)
+    expect(
+      try scene.rows(),
+      is: #"1 | {"id":1,"\u00e9\/":"\u00e9","\ud800":[1.0,2],"\ud800":{},"":3,"v":null}"#)
+  }
+
   // MARK: Rejects
 
   struct Shared: Entity {

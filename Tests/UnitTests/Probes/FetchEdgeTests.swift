@@ -99,6 +99,21 @@ struct FetchEdgeTests {
     #expect(await run(keyset, server, fixture).contains("HTTP 404"))
   }
 
+  @Test("a keyset goes on behind the last record of a page, also one whose key is no text")
+  func lastByKey() async throws {
+    let source = Source(.pages(), "all", rows: .byKey("data"), paging: .keyset("after", field: "id"))
+    let fixture = try Fixture()
+    let server = try fixture.server()
+    try server.serve([
+      Route("/all", query: ["after": "2"], body: #"{"data": {"b": {"id": 3}}}"#),
+      Route("/all", query: ["after": "3"], body: #"{"data": {}}"#),
+      Route("/all", query: ["after": "1"], status: 500),
+      Route("/all", body: #"{"data": {"a": {"id": 1}, "\ud800": {"id": 2}}}"#),
+    ])
+    let line = await run(source, server, fixture)
+    #expect(line.contains("3 pages, 3 records, 3 inserted"), "\(line)")
+  }
+
   @Test("more records than declared fail the run")
   func maxRecords() async throws {
     func line(_ limit: Int) async throws -> String {
