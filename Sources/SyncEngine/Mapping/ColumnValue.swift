@@ -185,7 +185,7 @@ extension URL: KeyValue {
   public static var reading: Reading { Reading(.url) }
   public var stored: StoredValue { .text(absoluteString) }
   public init(stored: StoredValue) throws {
-    guard case .text(let text) = stored, let url = URL(string: text) else {
+    guard case .text(let text) = stored, let url = URL(reference: text.utf8) else {
       throw UnreadableValue(stored, Self.self)
     }
     self = url

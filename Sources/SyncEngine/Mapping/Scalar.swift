@@ -141,7 +141,7 @@ extension Scalar {
       default: break
       }
     }
-    return URL(string: String(decoding: bytes, as: UTF8.self)) != nil
+    return URL(reference: bytes) != nil
   }
 
   /// An http address of host and path in plain characters, which needs no asking.
