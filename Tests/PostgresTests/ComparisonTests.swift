@@ -169,6 +169,7 @@ struct ComparisonTests {
         await outcome(of: postgres.engine(server, apis: ["place"]), Every.self),
       ]
       #expect(lines[0] == lines[1], "\(comment)")
+      guard lines[0].contains(" records, ") else { return lines[0] }
       let rows = (try Self.rows(sqlite), try Self.rows(postgres))
       #expect(rows.0.count == rows.1.count, "\(comment)")
       for (one, other) in zip(rows.0, rows.1) where one != other {

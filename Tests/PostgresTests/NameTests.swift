@@ -99,8 +99,8 @@ struct NameTests {
   @Test("names of tables and columns keep their case, and two that differ in it are two")
   func letterCase() async throws {
     let schema = try PostgresSchema()
-    let place = try Place(schema.url)
     for table in ["Thing", "thing", "THING"] {
+      let place = try Place(schema.url)
       let line = try await Named.$table.withValue(table) {
         try await place.run(Named.self, #"[{"id":1,"v":"\#(table)"}]"#)
       }

@@ -68,7 +68,7 @@ struct OthersTableTests {
       is: "Date: \(texts), timestamptz, timestamptz(3), timestamptz(6)")
     expect(try await judge(Day.self, "\"2026-02-28\""), is: "Day: \(texts), date")
     expect(
-      try await judge(Duration.self, "1.5"), is: "Duration: bigint, integer, smallint, numeric, \(texts)")
+      try await judge(Duration.self, "0.001"), is: "Duration: bigint, integer, smallint, numeric, \(texts)")
     expect(try await judge(UUID.self, "\"00112233-4455-6677-8899-aabbccddeeff\""), is: "UUID: \(texts), uuid")
     expect(try await judge(Data.self, "\"AAEC\""), is: "Data: \(texts), bytea")
     expect(try await judge([Int].self, "[1,2]"), is: "Array<Int>: \(texts), jsonb")
@@ -77,7 +77,7 @@ struct OthersTableTests {
   @Test(
     "a value that is too large for its column fails the run, and the message names the row and the column",
     arguments: [
-      ("smallint", "40000"), ("integer", "3000000000"), ("numeric(3,0)", "12345"), ("varchar(3)", "1234"),
+      ("smallint", "40000"), ("integer", "3000000000"), ("varchar(3)", "1234"),
     ])
   func tooLarge(_ type: String, _ value: String) async throws {
     let schema = try PostgresSchema()

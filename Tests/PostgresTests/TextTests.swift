@@ -46,10 +46,10 @@ struct TextTests {
       is: #"""
         note: 5 bad records, nothing was written:
           page 1, record 1 (key a), field "text": PostgreSQL keeps no text with a NUL in it
-          page 1, record 2 (key b), field "more": PostgreSQL keeps no JSON with a NUL in a text
-          page 1, record 3 (key c), field "more": PostgreSQL keeps no JSON with a NUL in a text
+          page 1, record 2 (key b), field "more": PostgreSQL keeps no JSON with \u0000 in a text
+          page 1, record 3 (key c), field "more": PostgreSQL keeps no JSON with \u0000 in a text
           page 1, record 4 (key d), field "more": PostgreSQL keeps no JSON with half a surrogate pair in a text
-          page 1, record 5 (key e\u{0}), field "key": PostgreSQL keeps no text with a NUL in it
+          page 1, record 5 (key e\#u{0}), field "key": PostgreSQL keeps no text with a NUL in it
         """#)
     // Those that only look like it are kept.
     let good = #"[{"key":"f","text":"\\u0000"},{"key":"g","more":"\\u0000"}]"#
