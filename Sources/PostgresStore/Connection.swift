@@ -17,22 +17,33 @@ final class Connection: @unchecked Sendable {
   let canceller: Canceller
   private let busyLimit: Duration
   private var cancellation: Cancellation?
+  /// Whether a transaction could not be ended.
+  private var isBroken = false
 
-  /// What ``StoreOptions/busyLimit`` has no say in: how long a server may take to answer at all, in seconds.
-  private static let connectLimit = "10"
+  /// What ``StoreOptions/busyLimit`` has no say in: how long a server may take to answer at all.
+  private static let connectLimit = Duration.seconds(10)
 
   /// - Parameter location: `postgresql://…`, with what service and password files and variables add to it
   ///   (postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING).
   /// - Throws: ``StoreError`` where no connection can be made. The message holds no password.
-  init(_ location: Location, busyLimit: Duration) throws {
+  init(_ location: Location, busyLimit: Duration, _ cancellation: Cancellation? = nil) throws {
     self.busyLimit = busyLimit
-    // The first ones are defaults: what the location itself says comes later and counts.
-    let names = ["connect_timeout", "fallback_application_name", "dbname"]
-    let values = [Self.connectLimit, "syncd", location.text]
+    // The first ones are defaults: what the location itself says comes later and counts. What lags behind the server that is
+    // written to is not to be read either; a server that is gone without a word is noticed in minutes.
+    let defaults = [
+      "target_session_attrs": "read-write", "fallback_application_name": "syncd", "keepalives_idle": "60",
+      "keepalives_interval": "10", "keepalives_count": "6", "tcp_user_timeout": "120000",
+    ]
+    let names = Array(defaults.keys) + ["dbname"]
+    let values = Array(defaults.values) + [location.text]
     let handle = Self.withCStrings(names) { names in
-      Self.withCStrings(values) { values in PQconnectdbParams(names, values, 1) }
+      Self.withCStrings(values) { values in PQconnectStartParams(names, values, 1) }
     }
     guard let handle else { throw StoreError("libpq has no memory for a connection") }
+    do { try Self.await(handle, cancellation) } catch {
+      PQfinish(handle)
+      throw error
+    }
     guard PQstatus(handle) == CONNECTION_OK, let cancel = PQgetCancel(handle) else {
       defer { PQfinish(handle) }
       throw StoreError(
@@ -40,15 +51,39 @@ final class Connection: @unchecked Sendable {
       )
     }
     self.handle = handle
-    canceller = Canceller(cancel)
+    canceller = Canceller(cancel, socket: PQsocket(handle))
     PQsetNoticeProcessor(handle, { _, _ in }, nil)
     // Values read and write the same wherever the server stands; what waits for another transaction does so as long as
     // the options say.
     try execute(
       """
       SET client_encoding = 'UTF8'; SET TimeZone = 'UTC'; SET DateStyle = 'ISO, YMD'; SET extra_float_digits = 1;
-      SET standard_conforming_strings = on; SET client_min_messages = warning; SET lock_timeout = \(busyLimit.milliseconds)
+      SET standard_conforming_strings = on; SET client_min_messages = warning;
+      SET lock_timeout = \(busyMilliseconds)
       """)
+    // The session holds locks while the source is asked, and must not hold them when its client is gone.
+    try execute(
+      """
+      SELECT set_config(name, CASE WHEN name LIKE 'tcp%' THEN '60' ELSE '0' END, false) FROM pg_settings WHERE name IN
+      ('idle_session_timeout', 'idle_in_transaction_session_timeout', 'tcp_keepalives_idle', 'tcp_keepalives_interval')
+      """)
+  }
+
+  /// Waits until the server has answered, or is known not to (postgresql.org/docs/15/libpq-connect.html#LIBPQ-PQCONNECTSTARTPARAMS).
+  private static func await(_ handle: OpaquePointer, _ cancellation: Cancellation?) throws {
+    let deadline = ContinuousClock.now + connectLimit
+    var state = PGRES_POLLING_WRITING
+    while PQstatus(handle) != CONNECTION_BAD, state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING
+    {
+      try cancellation?.check()
+      if ContinuousClock.now > deadline {
+        throw StoreError(
+          "the store cannot be opened: the server has not answered for \(connectLimit.components.seconds) s")
+      }
+      var event = pollfd(
+        fd: PQsocket(handle), events: Int16(state == PGRES_POLLING_READING ? POLLIN : POLLOUT), revents: 0)
+      if poll(&event, 1, 100) > 0 { state = PQconnectPoll(handle) }
+    }
   }
 
   deinit { PQfinish(handle) }
@@ -68,10 +103,15 @@ final class Connection: @unchecked Sendable {
     }.joined(separator: "; ") ?? ""
   }
 
+  var busyMilliseconds: Int { min(max(1, busyLimit.milliseconds), Int(Int32.max)) }
+
   /// Lets a cancellation end statements.
   func watch(_ cancellation: Cancellation?) { self.cancellation = cancellation }
 
-  var isLost: Bool { PQstatus(handle) != CONNECTION_OK }
+  var isLost: Bool { PQstatus(handle) != CONNECTION_OK || isBroken }
+
+  /// Whether it can be used, as far as can be seen without asking the server: it may have ended the session meanwhile.
+  var isAlive: Bool { !isLost && PQconsumeInput(handle) == 1 && !isLost }
 
   /// A setting of the session that the server reports, such as `server_encoding`.
   func parameter(_ name: String) -> String? { PQparameterStatus(handle, name).map { String(cString: $0) } }
@@ -88,6 +128,7 @@ final class Connection: @unchecked Sendable {
   @discardableResult
   func run(_ sql: String, _ parameters: [StoredValue] = []) throws -> Result {
     try cancellation?.check()
+    try Parameters.demandTexts(parameters)
     let result = Parameters.with(parameters) { values, lengths, formats in
       Result(PQexecParams(handle, sql, Int32(parameters.count), nil, values, lengths, formats, 0))
     }
@@ -111,6 +152,7 @@ final class Connection: @unchecked Sendable {
     throws
   {
     try cancellation?.check()
+    try Parameters.demandTexts(parameters)
     let isSent = Parameters.with(parameters) { values, lengths, formats in
       PQsendQueryParams(handle, sql, Int32(parameters.count), nil, values, lengths, formats, 1)
     }
@@ -139,6 +181,7 @@ final class Connection: @unchecked Sendable {
     var isNil: Bool { result == nil }
     var status: ExecStatusType { PQresultStatus(result) }
     var count: Int { Int(PQntuples(result)) }
+    var tag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
     /// Rows that a statement wrote.
     var changes: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
@@ -194,17 +237,34 @@ final class Connection: @unchecked Sendable {
   /// - Parameter isUndone: whether all of it is undone at the end.
   func transaction<R>(isUndone: Bool = false, _ body: () throws -> R) throws -> R {
     RunStep.next()
-    try execute("BEGIN")
     do {
+      try execute("BEGIN")
       let result = try body()
-      try execute(isUndone ? "ROLLBACK" : "COMMIT")
+      if isUndone { try execute("ROLLBACK") } else { try commit() }
       RunStep.next()
       return result
     } catch {
-      // The server rolls back what a lost connection began.
-      if !isLost { _ = Result(PQexec(handle, "ROLLBACK")) }
+      rollBack()
       throw error
     }
+  }
+
+  private func commit() throws {
+    try cancellation?.check()
+    let result = Result(PQexec(handle, "COMMIT"))
+    if isLost { throw UnsureCommit(reason: "\(error(of: result))") }
+    try check(result)
+    // In a transaction that failed COMMIT rolls back and says so in its tag alone.
+    guard result.tag == "COMMIT" else { throw StoreError("PostgreSQL: the transaction was rolled back") }
+  }
+
+  /// Ends a transaction without its effects; a request to cancel may hit this too.
+  private func rollBack() {
+    for _ in 0..<3 where !isLost && PQtransactionStatus(handle) != PQTRANS_IDLE {
+      _ = Result(PQexec(handle, "ROLLBACK"))
+    }
+    // The server rolls back what a lost connection began.
+    if PQtransactionStatus(handle) != PQTRANS_IDLE { isBroken = true }
   }
 
   /// Runs `body`; what it did is undone where it fails.
@@ -282,6 +342,13 @@ final class Connection: @unchecked Sendable {
 
 /// Values as the parameters of a statement.
 private enum Parameters {
+  /// libpq takes a text up to the first NUL.
+  static func demandTexts(_ values: [StoredValue]) throws {
+    for case .text(let text) in values where text.utf8.contains(0) {
+      throw StoreError("PostgreSQL has no text with a NUL in it")
+    }
+  }
+
   typealias Texts = UnsafePointer<UnsafePointer<CChar>?>
 
   static func with<R>(
@@ -324,14 +391,31 @@ private enum Parameters {
 final class Canceller: @unchecked Sendable {
   // Sendable: a PGcancel may be used by any thread (postgresql.org/docs/15/libpq-threading.html).
   private let handle: OpaquePointer
+  private let socket: Int32
+  private let abandoned = Atomic(false)
 
-  init(_ handle: OpaquePointer) { self.handle = handle }
+  init(_ handle: OpaquePointer, socket: Int32) { (self.handle, self.socket) = (handle, socket) }
   deinit { PQfreeCancel(handle) }
+
+  /// Whether the connection was given up.
+  var isAbandoned: Bool { abandoned.load(ordering: .sequentiallyConsistent) }
+
+  /// Ends the connection under a statement that waits for a server which does not answer.
+  func abandon() {
+    abandoned.store(true, ordering: .sequentiallyConsistent)
+    shutdown(socket, Int32(SHUT_RDWR))
+  }
 
   func cancel() {
     var reason = [CChar](repeating: 0, count: 256)
     PQcancel(handle, &reason, 256)
   }
+}
+
+/// The connection was lost when the commit was under way.
+struct UnsureCommit: Error, CustomStringConvertible {
+  let reason: String
+  var description: String { "the connection to the server was lost in the commit: \(reason)" }
 }
 
 /// What the server says when it cannot do as it was told.

@@ -152,6 +152,12 @@ struct CopyBuffer: ~Copyable {
   ///
   /// - Parameter text: digits with at most one point and a sign, without an exponent.
   mutating func append(numeric text: UnsafeBufferPointer<UInt8>) {
+    // What a closure of the application's may give; it has a sign of its own and no digits.
+    if text.elementsEqual("NaN".utf8) {
+      append(bigEndian: Int32(8))
+      for word: UInt16 in [0, 0, 0xC000, 0] { append(bigEndian: word) }
+      return
+    }
     var digits = text[...]
     let isNegative = digits.first == UInt8(ascii: "-")
     if isNegative || digits.first == UInt8(ascii: "+") { digits = digits.dropFirst() }
@@ -201,6 +207,24 @@ struct WireForm {
   /// Microseconds from 1970 to PostgreSQL's beginning of time, 2000-01-01.
   private static let epoch: Int64 = 946_684_800_000_000
   private static let epochDays = 10_957
+
+  /// The types of columns that have the same binary form, by their numbers. Text holds any type in its text form.
+  static func oids(of type: ColumnType) -> Set<Int> {
+    let own: BinaryValue.Kind =
+      switch type {
+      case .integer, .duration: .bigint
+      case .boolean: .boolean
+      case .real: .double
+      case .blob: .bytea
+      case .text: .text
+      case .decimal: .numeric
+      case .timestamp: .timestamptz
+      case .day: .date
+      case .uuid: .uuid
+      case .json: .jsonb
+      }
+    return Set([own, .text, .varchar].map { Int($0.rawValue) })
+  }
 
   /// Whether the field has JSON in it behind a version.
   var isBinaryJSON: Bool { !isText && type == .json }

@@ -40,13 +40,15 @@ extension PostgreSQL {
     let sql =
       "UPDATE \(quoted(schema.name)) SET \(quoted(asset.column)) = $1, \(quoted(asset.source)) = $2, \(quoted(asset.validator)) = $3 WHERE \(quoted(asset.address)) = $4 AND \(matches)"
     try await perform { connection, _ in
+      let isText = try TableDifference(of: schema, in: connection).asText.contains(asset.column)
       try connection.transaction {
         for fetched in assets {
           let key = zip(fetched.key, keys).map { RowReader.stored($0, $1.type) }
           try connection.run(
             sql,
             [
-              .blob(fetched.bytes), .text(fetched.address), fetched.validator.map { .text($0) } ?? .null,
+              isText ? .text(DataEncoding.base64.string(fetched.bytes)) : .blob(fetched.bytes),
+              .text(fetched.address), fetched.validator.map { .text($0) } ?? .null,
               .text(fetched.address),
             ] + key)
         }

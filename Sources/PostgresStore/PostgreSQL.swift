@@ -32,6 +32,8 @@ public final class PostgreSQL: Store {
   private let session = Mutex(Session())
   /// Connections for reading, which wait to be used.
   private let readers = Mutex<[Connection]>([])
+  /// What is read beside the runs: a process must not end under it, since TLS has no threads to spare at its exit.
+  private let surveys = DispatchGroup()
 
   private init(_ place: Location, busyLimit: Duration) { (self.place, self.busyLimit) = (place, busyLimit) }
 
@@ -53,15 +55,16 @@ public final class PostgreSQL: Store {
     _ body: @escaping @Sendable (Connection, Cancellation) throws -> R
   ) async throws -> R {
     let cancellation = Cancellation()
-    let canceller = Mutex<Canceller?>(nil)
+    let interruption = Interruption()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         queue.async {
           continuation.resume(
             with: Result {
-              try self.withConnection(cancellation) { connection in
-                canceller.withLock { $0 = connection.canceller }
-                defer { canceller.withLock { $0 = nil } }
+              try cancellation.check()
+              return try self.withConnection(cancellation) { connection in
+                interruption.begin(connection.canceller)
+                defer { interruption.end() }
                 return try body(connection, cancellation)
               }
             })
@@ -69,8 +72,7 @@ public final class PostgreSQL: Store {
       }
     } onCancel: {
       cancellation.cancel()
-      // It may have been between two statements: those that follow ask first.
-      canceller.withLock { $0?.cancel() }
+      interruption.interrupt()
     }
   }
 
@@ -78,8 +80,9 @@ public final class PostgreSQL: Store {
     _ cancellation: Cancellation, _ body: (Connection) throws -> R
   ) throws -> R {
     let connection = try session.withLock { session in
-      if let connection = session.connection, !connection.isLost { return connection }
-      let connection = try Connection(place, busyLimit: busyLimit)
+      // The server may have ended an idle session: that is no fault of this run.
+      if let connection = session.connection, connection.isAlive { return connection }
+      let connection = try Connection(place, busyLimit: busyLimit, cancellation)
       session.generation += 1
       session.connection = connection
       return connection
@@ -92,14 +95,14 @@ public final class PostgreSQL: Store {
   /// Runs `body` with a connection that no run writes by.
   private func withReader<R>(_ body: (Connection) throws -> R) throws -> R {
     let waiting = readers.withLock { $0.popLast() }
-    let reader = try waiting.flatMap { $0.isLost ? nil : $0 } ?? Connection(place, busyLimit: busyLimit)
+    let reader = try waiting.flatMap { $0.isAlive ? $0 : nil } ?? Connection(place, busyLimit: busyLimit)
     defer { if !reader.isLost { readers.withLock { $0.append(reader) } } }
     do { return try body(reader) } catch let error as PostgresError { throw error.asStoreError }
   }
 
   public func close() async {
     await withCheckedContinuation { continuation in
-      queue.async {
+      surveys.notify(queue: queue) {
         self.session.withLock { $0.connection = nil }
         self.readers.withLock { $0 = [] }
         continuation.resume()
@@ -114,9 +117,12 @@ public final class PostgreSQL: Store {
   private final class TableLease: Lease {
     private let store: PostgreSQL
     private let key: Int64
+    private let generation: Int
     private let isHeld = Mutex(true)
 
-    init(_ key: Int64, of store: PostgreSQL) { (self.key, self.store) = (key, store) }
+    init(_ key: Int64, _ generation: Int, of store: PostgreSQL) {
+      (self.key, self.generation, self.store) = (key, generation, store)
+    }
     deinit { end() }
 
     func end() {
@@ -124,15 +130,17 @@ public final class PostgreSQL: Store {
         defer { held = false }
         return held
       }
-      if wasHeld { store.release(key) }
+      if wasHeld { store.release(key, generation) }
     }
   }
 
   public func lease(table: String, wait: Duration) async throws -> any Lease {
     let deadline = ContinuousClock.now + wait
     while true {
-      if let key = try await perform({ connection, _ in try self.acquire(table, by: connection) }) {
-        return TableLease(key, of: self)
+      if let (key, generation) = try await perform({ connection, _ in try self.acquire(table, by: connection)
+        })
+      {
+        return TableLease(key, generation, of: self)
       }
       if ContinuousClock.now >= deadline { throw LeaseTimeout(table: table, wait: wait) }
       try await Task.sleep(for: .milliseconds(50))
@@ -140,31 +148,38 @@ public final class PostgreSQL: Store {
   }
 
   /// Nil where another run holds the table.
-  private func acquire(_ table: String, by connection: Connection) throws -> Int64? {
-    let schema = try connection.text("SELECT current_schema()")
+  private func acquire(_ table: String, by connection: Connection) throws -> (Int64, Int)? {
+    let key = try key(of: table, connection)
+    // A session may take a lock twice: of this store's own runs only one may hold it, also where its connection is lost and
+    // it does not know yet.
+    let generation = session.withLock { $0.leases[key] == nil ? $0.generation : nil }
+    guard let generation else { return nil }
+    guard try connection.text("SELECT pg_try_advisory_lock($1)", .integer(key)) == "t" else { return nil }
+    session.withLock { $0.leases[key] = generation }
+    return (key, generation)
+  }
+
+  private func release(_ key: Int64, _ generation: Int) {
+    queue.async {
+      let connection = self.session.withLock { session in
+        session.leases[key] = nil
+        return session.generation == generation ? session.connection : nil
+      }
+      _ = try? connection?.run("SELECT pg_advisory_unlock($1)", [.integer(key)])
+    }
+  }
+
+  /// The key of a table's lock: of its schema and name, whatever search path leads there.
+  private func key(of table: String, _ connection: Connection) throws -> Int64 {
+    let schema = try connection.text(
+      "SELECT coalesce((SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)), current_schema())",
+      .text(quoted(table)))
     guard let schema else {
       throw StoreError(
         "no schema of the search path is there: \(try connection.text("SHOW search_path") ?? ""); create it first (CREATE SCHEMA …)"
       )
     }
-    let key = Self.key(of: "\(schema).\(table)")
-    // A session may take a lock twice: of this store's own runs only one may hold it.
-    let generation = session.withLock { session in
-      session.leases[key].map { $0 == session.generation } == true ? nil : session.generation
-    }
-    guard let generation else { return nil }
-    guard try connection.text("SELECT pg_try_advisory_lock($1)", .integer(key)) == "t" else { return nil }
-    session.withLock { $0.leases[key] = generation }
-    return key
-  }
-
-  private func release(_ key: Int64) {
-    queue.async {
-      let connection = self.session.withLock { session in
-        session.leases.removeValue(forKey: key) == session.generation ? session.connection : nil
-      }
-      _ = try? connection?.run("SELECT pg_advisory_unlock($1)", [.integer(key)])
-    }
+    return Self.key(of: "\(schema).\(table)")
   }
 
   /// FNV-1a of a name. Two tables with one key would only wait for each other.
@@ -176,16 +191,22 @@ public final class PostgreSQL: Store {
 
   /// - Throws: `StoreError` where the connection that held a right to a table is gone: another run may have it now.
   private func demandLeases(_ commits: [Commit], _ connection: Connection) throws {
-    let schema = try connection.text("SELECT current_schema()") ?? ""
     for commit in commits {
       for table in [commit.rows.schema] + commit.nested.map(\.rows.schema) {
-        let key = Self.key(of: "\(schema).\(table.name)")
-        let isLost = session.withLock { session in
-          session.leases[key].map { $0 != session.generation } ?? false
-        }
-        guard !isLost else {
+        let key = try key(of: table.name, connection)
+        let (held, generation) = session.withLock { ($0.leases[key], $0.generation) }
+        guard let held else { continue }
+        guard held == generation else {
           throw StoreError(
             "the connection to the server was lost during the run, and with it the right to the table \"\(table.name)\"; nothing was written"
+          )
+        }
+        let isLocked = try connection.text(
+          "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted AND objsubid = 1 AND (classid::bigint << 32) | objid::bigint = $1",
+          .integer(key))
+        guard isLocked != nil else {
+          throw StoreError(
+            "the server does not hold this session's lock on the table \"\(table.name)\": a pooler may give each transaction another session; connect to the server itself, or to a pool of sessions; nothing was written"
           )
         }
       }
@@ -229,14 +250,43 @@ public final class PostgreSQL: Store {
 
   public func survey(_ schema: TableSchema, for purpose: SurveyPurpose) -> (any TableSurvey)? {
     guard case .rows = purpose else { return nil }
-    return TableDigests(of: schema) { body in try self.withReader(body) }
+    return TableDigests(of: schema, in: surveys) { body in try self.withReader(body) }
   }
 
   public func commit(_ commits: [Commit]) async throws -> [Committed] {
-    for commit in commits { await commit.survey?.finish() }
-    return try await perform { connection, cancellation in
-      try self.demandLeases(commits, connection)
-      return try CommitWriter.write(commits, cancellation, to: connection) { $0 }
+    for commit in commits {
+      guard let survey = commit.survey else { continue }
+      await withTaskCancellationHandler {
+        await survey.finish()
+      } onCancel: {
+        survey.end()
+      }
+    }
+    let outcome = Mutex<[Committed]?>(nil)
+    do {
+      return try await perform { connection, cancellation in
+        try self.demandLeases(commits, connection)
+        return try CommitWriter.write(commits, cancellation, to: connection) { done in
+          outcome.withLock { $0 = done }
+          return done
+        }
+      }
+    } catch {
+      // All was done but for the answer to COMMIT: whether it was carried out is to be seen in the run's record.
+      guard let unsure = (error as? FailedCommit)?.error as? UnsureCommit, let done = outcome.withLock({ $0 })
+      else { throw error }
+      let runs = done.map(\.run.run)
+      let isThere: Bool
+      do {
+        isThere = try await perform { connection, _ in
+          try connection.integer("SELECT count(*) FROM syncd_runs WHERE run = $1", .text(runs.first ?? ""))
+            ?? 0 > 0
+        }
+      } catch {
+        throw StoreError("\(unsure); it is not known whether the run was committed, since \(error)")
+      }
+      if isThere { return done }
+      throw FailedCommit(position: 0, error: StoreError(unsure.description))
     }
   }
 

@@ -120,10 +120,27 @@ struct BinaryValue {
     case .smallint: stored = .integer(Int64(number(Int16.self)))
     case .real: stored = .real(Double(Float(bitPattern: number(UInt32.self))))
     case .double: stored = .real(Double(bitPattern: number(UInt64.self)))
-    case .timestamptz: stored = .integer(number(Int64.self) + 946_684_800_000_000)
+    case .timestamptz:
+      let value = number(Int64.self)
+      // The largest and the smallest mean infinity; what is beyond the years 1 to 9999 is no instant of the engine.
+      let (micros, overflow) = value.addingReportingOverflow(946_684_800_000_000)
+      if let name = Self.infinity(value) {
+        stored = .text(name)
+      } else if overflow || !Timestamp.range.contains(micros.floored(by: 1000)) {
+        stored = .text("an instant beyond the years 1 to 9999")
+      } else {
+        stored = .integer(micros)
+      }
     case .date:
-      let text = Timestamp.text((Int64(number(Int32.self)) + 10_957) * 86_400_000)
-      stored = .text(String(text.prefix(10)))
+      let days = number(Int32.self)
+      let instant = (Int64(days) + 10_957) * 86_400_000
+      if let name = Self.infinity(days) {
+        stored = .text(name)
+      } else if Timestamp.range.contains(instant) {
+        stored = .text(String(Timestamp.text(instant).prefix(10)))
+      } else {
+        stored = .text("a day beyond the years 1 to 9999")
+      }
     case .uuid:
       let digits = DataEncoding.hex.string(Array(bytes))
       var text = ""
@@ -154,6 +171,10 @@ struct BinaryValue {
       }
       stored = .text((sign == 0 ? "" : "-") + whole)
     }
+  }
+
+  private static func infinity<I: FixedWidthInteger>(_ value: I) -> String? {
+    value == .max ? "infinity" : value == .min ? "-infinity" : nil
   }
 
   /// Without the white space that the server puts between values.

@@ -31,7 +31,7 @@ struct ServerEncoding: Sendable {
   /// Why a text of a column's type cannot be kept.
   func fault(of text: UnsafeBufferPointer<UInt8>, _ type: ColumnType) -> String? {
     guard let base = text.baseAddress, !text.isEmpty else { return nil }
-    if type == .json, let fault = Self.jsonFault(text) { return fault }
+    if type == .json, let fault = jsonFault(text) { return fault }
     if memchr(base, 0, text.count) != nil { return "PostgreSQL keeps no text with a NUL in it" }
     if let iconvName, text.contains(where: { $0 >= 0x80 }), !Self.fits(text, iconvName) {
       return "the database's encoding \(name) has no form of this text"
@@ -55,7 +55,7 @@ struct ServerEncoding: Sendable {
   }
 
   /// What `jsonb` refuses of JSON (postgresql.org/docs/15/datatype-json.html): it keeps texts and numbers as values.
-  private static func jsonFault(_ json: UnsafeBufferPointer<UInt8>) -> String? {
+  private func jsonFault(_ json: UnsafeBufferPointer<UInt8>) -> String? {
     var index = 0
     var isText = false
     while index < json.count {
@@ -64,16 +64,22 @@ struct ServerEncoding: Sendable {
       case UInt8(ascii: "\\") where isText:
         index += 1
         guard index + 4 < json.count, json[index] == UInt8(ascii: "u") else { break }
-        let unit = hexadecimal(json[(index + 1)..<(index + 5)])
+        var scalar = Self.hexadecimal(json[(index + 1)..<(index + 5)])
         index += 4
-        if unit == 0 { return "PostgreSQL keeps no JSON with \\u0000 in a text" }
-        if unit & 0xF800 == 0xD800 {
-          let isPair =
-            unit < 0xDC00 && index + 6 < json.count && json[index + 1] == UInt8(ascii: "\\")
-            && json[index + 2] == UInt8(ascii: "u")
-            && hexadecimal(json[(index + 3)..<(index + 7)]) & 0xFC00 == 0xDC00
-          guard isPair else { return "PostgreSQL keeps no JSON with half a surrogate pair in a text" }
+        if scalar == 0 { return "PostgreSQL keeps no JSON with \\u0000 in a text" }
+        if scalar & 0xF800 == 0xD800 {
+          guard scalar < 0xDC00, index + 6 < json.count, json[index + 1] == UInt8(ascii: "\\"),
+            json[index + 2] == UInt8(ascii: "u")
+          else { return Self.halfPair }
+          let low = Self.hexadecimal(json[(index + 3)..<(index + 7)])
+          guard low & 0xFC00 == 0xDC00 else { return Self.halfPair }
+          scalar = 0x10000 + ((scalar & 0x3FF) << 10 | low & 0x3FF)
           index += 6
+        }
+        if let iconvName, scalar >= 0x80, let character = Unicode.Scalar(scalar),
+          !Array(String(character).utf8).withUnsafeBufferPointer({ Self.fits($0, iconvName) })
+        {
+          return "the database's encoding \(name) has no form of this text"
         }
       case UInt8(ascii: "e"), UInt8(ascii: "E"):
         // `true` and `false` have an e too, with no digits behind it.
@@ -83,12 +89,18 @@ struct ServerEncoding: Sendable {
         if digits.count > 4 {
           return "PostgreSQL keeps no JSON number with an exponent of more than 4 digits"
         }
+      case UInt8(ascii: "0")...UInt8(ascii: "9") where !isText:
+        let digits = json[index...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count
+        if digits > 10_000 { return "PostgreSQL keeps no JSON number with more than 10,000 digits in a row" }
+        index += digits - 1
       default: break
       }
       index += 1
     }
     return nil
   }
+
+  private static let halfPair = "PostgreSQL keeps no JSON with half a surrogate pair in a text"
 
   private static func hexadecimal(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt32 {
     digits.reduce(0) { $0 << 4 | UInt32($1 & 0x40 == 0 ? $1 & 0xF : ($1 & 0xF) + 9) }

@@ -14,6 +14,11 @@ struct TableDifference {
   private(set) var asText: Set<String> = []
   /// The longest text of a column, in characters, where it is bounded.
   private(set) var lengths: [String: Int] = [:]
+  /// The range of a column whose integers have fewer than 64 bits.
+  private(set) var bounds: [String: ClosedRange<Int64>] = [:]
+  private static let bounds: [String: ClosedRange<Int64>] = [
+    "integer": Int64(Int32.min)...Int64(Int32.max), "smallint": Int64(Int16.min)...Int64(Int16.max),
+  ]
   /// Why the table cannot take the rows.
   private(set) var faults: [String] = []
   /// Differences that the rows can live with.
@@ -58,7 +63,7 @@ struct TableDifference {
     isMade = try Journal.isMade(schema.name, in: connection)
     let columns = try connection.run(
       """
-      SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, pg_get_expr(d.adbin, d.adrelid),
+      SELECT a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, coalesce(pg_get_expr(d.adbin, d.adrelid), t.typdefault, CASE a.attidentity WHEN 'd' THEN 'DEFAULT' END),
         a.attgenerated <> '' OR a.attidentity = 'a', c.collisdeterministic IS FALSE,
         CASE WHEN a.attcollation <> t.typcollation THEN c.oid::regcollation::text END
       FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
@@ -144,6 +149,9 @@ struct TableDifference {
       deviations.append("\(name) takes null, but the declaration does not")
     }
     if column.role == .local, there.defaultValue == nil, column.defaultValue != nil { locals.append(column) }
+    // In a unique index null equals nothing, and rows without a key are nobody's.
+    if column.role == .key, !there.isNotNull { faults.append("the key column \"\(column.name)\" takes null") }
+    if let bound = Self.bounds[there.type] { bounds[column.name] = bound }
     if column.role == .key, there.isFolding {
       faults.append(
         "the key column \"\(column.name)\" compares by a collation that is not deterministic, not by bytes")

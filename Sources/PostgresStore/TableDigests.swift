@@ -16,29 +16,46 @@ final class TableDigests: TableSurvey {
 
   private let work = DispatchGroup()
   private let cancellation = Cancellation()
+  private let interruption = Interruption()
   private let seeds = (UInt64.random(in: 1 ... .max), UInt64.random(in: 1 ... .max))
   /// Set before ``finish()`` returns, and only read from then on.
   private let table = Mutex<DigestSet?>(nil)
 
   init(
-    of schema: TableSchema,
+    of schema: TableSchema, in surveys: DispatchGroup,
     _ withReader: @escaping @Sendable ((Connection) throws -> Void) throws -> Void
   ) {
+    surveys.enter()
     DispatchQueue.global(qos: .userInitiated).async(group: work) { [self] in
+      defer { surveys.leave() }
       let columns = schema.synced.filter { $0.role == .key || $0.marksChange }
       let names = columns.map { quoted($0.name) }.joined(separator: ", ")
       var digests = DigestSet()
       do {
         try withReader { reader in
           reader.watch(cancellation)
-          defer { reader.watch(nil) }
+          interruption.begin(reader.canceller)
+          defer {
+            interruption.end()
+            reader.watch(nil)
+          }
+          // What is locked for long is compared on the server.
+          try reader.execute("SET lock_timeout = 1000")
+          defer { try? reader.execute("SET lock_timeout = \(reader.busyMilliseconds)") }
           let oids = try reader.run(
             "SELECT a.attname, a.atttypid::bigint FROM pg_attribute a WHERE a.attrelid = to_regclass($1) AND a.attnum > 0",
             [.text(quoted(schema.name))])
           var types: [String: Int] = [:]
           for row in 0..<oids.count { types[oids.text(row, 0) ?? ""] = oids.integer(row, 1) }
+          // The same bytes mean another value in another type.
+          guard columns.allSatisfy({ WireForm.oids(of: $0.type).contains(types[$0.name] ?? 0) }) else {
+            return
+          }
           let areJSON = columns.map { types[$0.name] == Int(BinaryValue.Kind.jsonb.rawValue) }
-          try reader.copyOut("SELECT \(names) FROM \(quoted(schema.name))") { row in
+          try reader.copyOut(
+            // A server that lags behind another one does not say what is there.
+            "SELECT \(names) FROM \(quoted(schema.name)) WHERE NOT pg_is_in_recovery()"
+          ) { row in
             guard digests.count < Self.limit else { throw CancellationError() }
             var digest = begin()
             var offset = 2
@@ -64,7 +81,10 @@ final class TableDigests: TableSurvey {
     }
   }
 
-  func end() { cancellation.cancel() }
+  func end() {
+    cancellation.cancel()
+    interruption.interrupt()
+  }
 
   func begin() -> RowDigest { RowDigest(seeds) }
 

@@ -133,7 +133,8 @@ struct TableWriter {
     try createTemporary(name, columns, adding: masks.map { "\($0) bigint" })
     var (count, unchanged) = (0, 0)
     let compared = forms.indices.map { columns[$0].role == .key || columns[$0].marksChange }
-    let known = digests?.take()
+    let known = isPartial ? nil : digests?.take()
+    var sent: [Int]? = known == nil ? nil : []
     do {
       try connection.copy(into: name, columns: columns.map { quoted($0.name) } + masks) { buffer in
         for batch in rows.batches {
@@ -142,7 +143,7 @@ struct TableWriter {
             if !rows.superseded.isEmpty, rows.superseded.contains(batch.firstOrdinal + row) { continue }
             let cells = batch.row(row)
             try buffer.beginRow(columns.count + masks.count)
-            if let digests, let known, !isPartial {
+            if let digests, let known {
               var digest = digests.begin()
               for column in forms.indices {
                 let start = buffer.position
@@ -156,6 +157,7 @@ struct TableWriter {
                 unchanged += 1
               } else {
                 count += 1
+                sent?.append(batch.firstOrdinal + row)
               }
               continue
             }
@@ -175,20 +177,26 @@ struct TableWriter {
       }
     } catch let error as PostgresError where !error.isLost && error.context?.hasPrefix("COPY") == true {
       // A value that no rule foresaw: the record is at fault.
-      throw RowConflict("\(schema.name): \(error) (\(place(of: error, rows)))")
+      throw RowConflict("\(place(of: error, rows, sent)): \(error)")
     }
     return Staged(name: name, count: count, unchanged: unchanged, isPartial: isPartial)
   }
 
   /// The key of the row that COPY could not take, out of its context: `COPY syncd_new, line 3, column title`.
-  private func place(of error: PostgresError, _ rows: TableRows) -> String {
+  ///
+  /// - Parameter sent: positions of the rows that were sent, where some were not.
+  private func place(of error: PostgresError, _ rows: TableRows, _ sent: [Int]?) -> String {
     let context = error.context ?? ""
     let number = context.split(separator: "line ").dropFirst().first?.prefix { $0.isNumber } ?? ""
     guard var line = Int(number), line > 0 else { return context }
     for batch in rows.batches {
       for row in 0..<batch.rowCount where !rows.superseded.contains(batch.firstOrdinal + row) {
-        line -= 1
-        if line > 0 { continue }
+        if let sent {
+          guard sent.indices.contains(line - 1), sent[line - 1] == batch.firstOrdinal + row else { continue }
+        } else {
+          line -= 1
+          if line > 0 { continue }
+        }
         let key = schema.synced.enumerated().filter { $1.role == .key }.map { index, column in
           "\(column.name) \(batch.value(row: row, column: index)?.columnText(column.type) ?? "?")"
         }
@@ -264,28 +272,65 @@ struct TableWriter {
     RunStep.next()
     let merge = merge(staged)
     try demandRequired(staged, merge)
-    try demandLengths(staged)
+    try demandRoom(staged)
+    let expected = try mayWithholdRows() ? self.expected(staged, merge) : nil
     do {
-      try connection.savepoint {
-        if merge.hasValues {
-          counts.updated = try connection.run(
-            "UPDATE \(table) AS \"target\" SET \(merge.sets) FROM \(staged.name) AS \"new\" WHERE \(merge.matches) AND \(merge.differs)"
-          ).changes
-        }
-        RunStep.next()
-        counts.inserted = try connection.run(
-          "INSERT INTO \(table) (\(merge.names)) SELECT \(merge.values) FROM \(staged.name) AS \"new\" WHERE NOT EXISTS (SELECT FROM \(table) AS \"target\" WHERE \(merge.matches))"
-        ).changes
+      do { (counts.updated, counts.inserted) = try write(staged, merge, updatesFirst: true) } catch let error
+        as PostgresError where error.isReferenceViolation
+      {
+        // Rows may refer to new ones, by a reference that is not deferred.
+        (counts.updated, counts.inserted) = try write(staged, merge, updatesFirst: false)
       }
     } catch let error as PostgresError where error.isUniqueViolation {
       (counts.updated, counts.inserted) = try upsertOneByOne(staged, merge)
-    } catch let error as PostgresError where error.state.hasPrefix("23") && !error.isReferenceViolation {
-      throw RowConflict("\(schema.name): \(error)")
-    } catch let error as PostgresError where error.state.hasPrefix("22") {
-      throw RowConflict("\(schema.name): \(error)")
+    } catch let error as PostgresError where ["22", "23", "54"].contains(error.state.prefix(2)) {
+      // Data, a constraint, or a limit of the server's: the record is at fault.
+      throw RowConflict("\(error)")
+    }
+    if let expected, expected != counts.updated + counts.inserted {
+      throw RowConflict(
+        "\(expected) rows are new or differ, but \(counts.updated + counts.inserted) were written: a trigger, a rule or a policy of the table \"\(schema.name)\" leaves rows out; nothing was written"
+      )
     }
     counts.unchanged += staged.count - counts.updated - counts.inserted
     return counts
+  }
+
+  private func write(
+    _ staged: Staged, _ merge: Merge, updatesFirst: Bool
+  ) throws -> (updated: Int, inserted: Int) {
+    var (updated, inserted) = (0, 0)
+    func update() throws {
+      guard merge.hasValues else { return }
+      updated = try connection.run(
+        "UPDATE \(table) AS \"target\" SET \(merge.sets) FROM \(staged.name) AS \"new\" WHERE \(merge.matches) AND \(merge.differs)"
+      ).changes
+    }
+    try connection.savepoint {
+      if updatesFirst { try update() }
+      RunStep.next()
+      inserted = try connection.run(
+        "INSERT INTO \(table) (\(merge.names)) SELECT \(merge.values) FROM \(staged.name) AS \"new\" WHERE NOT EXISTS (SELECT FROM \(table) AS \"target\" WHERE \(merge.matches))"
+      ).changes
+      if !updatesFirst { try update() }
+    }
+    return (updated, inserted)
+  }
+
+  /// Whether something in the table may leave rows out of a statement without an error.
+  private func mayWithholdRows() throws -> Bool {
+    try connection.text(
+      """
+      SELECT 1 FROM pg_class c WHERE c.oid = to_regclass($1) AND (c.relrowsecurity OR c.relhasrules OR EXISTS
+        (SELECT FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal AND tgtype & 2 <> 0))
+      """, .text(table)) != nil
+  }
+
+  /// How many rows are new or differ.
+  private func expected(_ staged: Staged, _ merge: Merge) throws -> Int {
+    try connection.integer(
+      "SELECT count(*) FROM \(staged.name) AS \"new\" LEFT JOIN \(table) AS \"target\" ON \(merge.matches) WHERE \"target\".\(quoted(schema.keys.first?.name ?? "")) IS NULL OR \(merge.differs)"
+    ) ?? 0
   }
 
   /// Where a value has to be unique and another row still holds it, which may be about to give it up, rows are written one
@@ -333,10 +378,10 @@ struct TableWriter {
     do {
       let result = try connection.run(
         "SELECT syncd_updated, syncd_inserted, syncd_reason FROM pg_temp.syncd_upsert()")
-      if let reason = result.text(0, 2) { throw RowConflict("\(schema.name): PostgreSQL: \(reason)") }
+      if let reason = result.text(0, 2) { throw RowConflict("PostgreSQL: \(reason)") }
       return (result.integer(0, 0), result.integer(0, 1))
     } catch let error as PostgresError where error.state.hasPrefix("23") && !error.isReferenceViolation {
-      throw RowConflict("\(schema.name): \(error)")
+      throw RowConflict("\(error)")
     }
   }
 
@@ -366,16 +411,27 @@ struct TableWriter {
     )
   }
 
-  /// The server cuts blanks at the end of a text that is too long for its column, and says nothing.
-  private func demandLengths(_ staged: Staged) throws {
+  /// - Throws: ``RowConflict`` for a value that the column of a table that someone else made has no room for. The server
+  ///   would not say whose it is, and cuts blanks at the end of a text that is too long without a word.
+  private func demandRoom(_ staged: Staged) throws {
     for column in schema.synced {
-      guard let length = difference.lengths[column.name] else { continue }
+      let value = "\"new\".\(quoted(column.name))"
+      let condition: String
+      let room: String
+      if let length = difference.lengths[column.name] {
+        (condition, room) = ("char_length(\(value)) > \(length)", "\(length) characters")
+      } else if let bounds = difference.bounds[column.name] {
+        condition = "\(value) NOT BETWEEN \(bounds.lowerBound) AND \(bounds.upperBound)"
+        room = "\(bounds.lowerBound) to \(bounds.upperBound)"
+      } else {
+        continue
+      }
       let found = try connection.run(
-        "SELECT \(keyExpression(schema.keys.map(\.name), of: "\"new\"")) FROM \(staged.name) AS \"new\" WHERE char_length(\(quoted(column.name))) > \(length) LIMIT 1"
+        "SELECT \(keyExpression(schema.keys.map(\.name), of: "\"new\"")), left(\(value)::text, 80) FROM \(staged.name) AS \"new\" WHERE \(condition) LIMIT 1"
       )
       guard found.count > 0 else { continue }
       throw RowConflict(
-        "\(found.text(0, 0) ?? "") has a text for \"\(column.name)\" that is longer than the \(length) characters of its column"
+        "\(found.text(0, 0) ?? ""): \(found.text(0, 1) ?? "") has no room in the column \"\(column.name)\" (\(room))"
       )
     }
   }
@@ -385,15 +441,17 @@ struct TableWriter {
   /// Notes the rows that have no owner before the run: whose they are is not known, and they stay.
   func noteStrays() throws {
     guard let orphans = try orphans() else { return }
+    // Several lists may fill one table: what was noted first counts.
     try connection.execute(
-      "CREATE TEMP TABLE \(strays) ON COMMIT DROP AS SELECT \(schema.keyList) FROM \(table) WHERE \(orphans)")
+      "CREATE TEMP TABLE IF NOT EXISTS \(strays) ON COMMIT DROP AS SELECT \(schema.keyList) FROM \(table) WHERE \(orphans)"
+    )
   }
 
   /// Deletes the rows whose owner is gone, where the database does not do it by a cascade.
   func deleteOrphans() throws {
     guard let orphans = try orphans() else { return }
     try connection.execute(
-      "DELETE FROM \(table) WHERE \(orphans) AND NOT EXISTS (SELECT FROM \(strays) s WHERE \(matches(table, "s"))); DROP TABLE \(strays)"
+      "DELETE FROM \(table) WHERE \(orphans) AND NOT EXISTS (SELECT FROM \(strays) s WHERE \(matches(table, "s")))"
     )
   }
 
@@ -429,6 +487,13 @@ struct TableWriter {
     let isOwned = owner.columns.map { "\(table).\(quoted($0)) IS NOT NULL" }.joined(separator: " AND ")
     return
       "\(isOwned) AND NOT EXISTS (SELECT FROM \(quoted(owner.table)) o WHERE \(matches.joined(separator: " AND ")))"
+  }
+
+  /// Whether deleting rows can change other tables.
+  func mayReachOthers() throws -> Bool {
+    try connection.text(
+      "SELECT 1 FROM pg_trigger WHERE tgrelid = to_regclass($1) AND NOT tgisinternal UNION SELECT 1 FROM pg_constraint WHERE contype = 'f' AND confrelid = to_regclass($1) AND confdeltype NOT IN ('a', 'r') LIMIT 1",
+      .text(table)) != nil
   }
 
   /// Whether writing rows can change other rows of the table.

@@ -223,6 +223,12 @@ final class Transaction: StoreTransaction {
   func cascadesIntoItself(_ schema: TableSchema) throws -> Bool { try writer(schema).cascadesIntoItself() }
 
   func delete(_ noted: GoneRows) throws -> (deleted: Int, reached: [String: Int]) {
+    // What goes with the rows is counted by the server's own statistics.
+    guard try connection.text("SHOW track_counts") == "on" || !writer(noted.schema).mayReachOthers() else {
+      throw StoreError(
+        "the server does not count what goes with deleted rows by a cascade or a trigger (track_counts is off): the guard would not see it, so nothing is deleted from \"\(noted.schema.name)\""
+      )
+    }
     let before = try deletions()
     let deleted = try noted.delete(in: connection)
     var reached = try deletions()

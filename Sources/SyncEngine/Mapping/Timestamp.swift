@@ -7,6 +7,8 @@ package enum Timestamp {
   /// 9999-12-31T23:59:59.999Z
   static let last: Int64 = 253_402_300_799_999
 
+  package static var range: ClosedRange<Int64> { first...last }
+
   static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
   /// Days since 1970-01-01 of a date that exists, else nil.
