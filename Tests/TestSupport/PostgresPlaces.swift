@@ -29,7 +29,7 @@ public final class PostgresSchema: Sendable {
 /// A database of a server, which goes with this object.
 public final class PostgresDatabase: Sendable {
   public let url: String
-  private let name = Postgres.newName()
+  public let name = Postgres.newName()
   private let server: String
 
   /// - Parameters:
