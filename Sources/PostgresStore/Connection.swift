@@ -441,7 +441,8 @@ struct PostgresError: Error, CustomStringConvertible {
     var text = "PostgreSQL: \(message)"
     if let detail { text += " (\(detail))" }
     if state == "55P03" {
-      text += " (another program has kept it locked for \(busyLimit.components.seconds) s)"
+      text +=
+        " (another program has kept it locked for \(busyLimit < .seconds(1) ? "\(busyLimit.milliseconds) ms" : "\(busyLimit.components.seconds) s"))"
     }
     if isLost { text = "the connection to the server was lost: \(text)" }
     return text

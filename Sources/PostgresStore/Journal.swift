@@ -56,6 +56,9 @@ enum Journal {
     if try connection.integer("SELECT num_nulls(\(names))") == 0 { return }
     // Two programs may find them absent at the same time.
     try connection.execute("SELECT pg_advisory_xact_lock(\(lock))")
+    // What this session knows of absent tables is from before the wait. A server's process hears of what others have made
+    // when it locks a relation, which looking for a name does not do.
+    try connection.execute("SELECT FROM pg_class LIMIT 0")
     for (name, definition) in tables where try connection.text("SELECT to_regclass($1)", .text(name)) == nil {
       try connection.execute("CREATE TABLE \(name) (\(definition))")
       if name == "syncd_runs" {
@@ -78,7 +81,8 @@ enum Journal {
       run.pages, run.records, run.bytes, run.inserted, run.updated, run.unchanged, run.deleted,
       run.duplicates, run.rejected,
     ]
-    func text(_ value: String?) -> StoredValue { value.map { .text($0.withoutNUL) } ?? .null }
+    let encoding = ServerEncoding(of: connection)
+    func text(_ value: String?) -> StoredValue { value.map { .text(encoding.legible($0)) } ?? .null }
     try connection.run(
       "INSERT INTO syncd_runs (\(columns)) VALUES (\((1...18).map { "$\($0)" }.joined(separator: ", ")))",
       [
@@ -106,8 +110,9 @@ enum Journal {
 
   static func append(_ rejects: [BadRecord], of run: RunRecord, in connection: Connection) throws {
     if rejects.isEmpty { return }
+    let encoding = ServerEncoding(of: connection)
+    func text(_ value: String?) -> StoredValue { value.map { .text(encoding.legible($0)) } ?? .null }
     for reject in rejects {
-      func text(_ value: String?) -> StoredValue { value.map { .text($0.withoutNUL) } ?? .null }
       try connection.run(
         "INSERT INTO syncd_rejects (run, entity, page, position, key, field, path, reason, record) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         [
@@ -194,11 +199,14 @@ enum Journal {
       try connection.run(
         "DELETE FROM syncd_pages WHERE entity = $1 AND page = $2", [.text(entity), .text(page)])
     }
-    for page in pages?.fresh ?? [] {
+    // A page that the database has no form of is asked for in full again.
+    let encoding = ServerEncoding(of: connection)
+    for page in pages?.fresh ?? []
+    where [page.page, page.validator, page.answer].allSatisfy({ encoding.fault(of: $0, .text) == nil }) {
       try connection.run(
         "INSERT INTO syncd_pages (entity, page, validator, answer, keys) VALUES ($1, $2, $3, $4, $5)",
         [
-          .text(entity), .text(page.page), .text(page.validator), .text(page.answer.withoutNUL),
+          .text(entity), .text(page.page), .text(page.validator), .text(page.answer),
           .blob(page.keys),
         ])
     }
@@ -258,13 +266,5 @@ enum Journal {
         [.text(fresh)])
       return try connection.text("SELECT value FROM syncd_state WHERE entity = '' AND name = 'key'") ?? fresh
     }
-  }
-}
-
-extension String {
-  /// PostgreSQL has no text with NUL in it (postgresql.org/docs/15/datatype-character.html).
-  fileprivate var withoutNUL: String {
-    utf8.contains(0)
-      ? split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\u{FFFD}") : self
   }
 }

@@ -216,7 +216,7 @@ public final class PostgreSQL: Store {
 
   public func textRule() async throws -> TextRule? {
     try await perform { connection, _ in
-      let encoding = ServerEncoding(connection.parameter("server_encoding") ?? "UTF8")
+      let encoding = ServerEncoding(of: connection)
       return TextRule { encoding.fault(of: $0, $1) }
     }
   }

@@ -17,6 +17,8 @@ struct ServerEncoding: Sendable {
     iconvName = Self.iconvNames[name]
   }
 
+  init(of connection: Connection) { self.init(connection.parameter("server_encoding") ?? "UTF8") }
+
   /// postgresql.org/docs/15/multibyte.html#MULTIBYTE-CHARSET-SUPPORTED
   private static let iconvNames = [
     "LATIN1": "ISO-8859-1", "LATIN2": "ISO-8859-2", "LATIN3": "ISO-8859-3", "LATIN4": "ISO-8859-4",
@@ -37,6 +39,20 @@ struct ServerEncoding: Sendable {
       return "the database's encoding \(name) has no form of this text"
     }
     return nil
+  }
+
+  func fault(of text: String, _ type: ColumnType) -> String? {
+    var text = text
+    return text.withUTF8 { fault(of: $0, type) }
+  }
+
+  /// A text for a person, with signs for what cannot be kept.
+  func legible(_ text: String) -> String {
+    if fault(of: text, .text) == nil { return text }
+    let sign: Unicode.Scalar = fault(of: "\u{FFFD}", .text) == nil ? "\u{FFFD}" : "?"
+    var out = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars { out.append(fault(of: String(scalar), .text) == nil ? scalar : sign) }
+    return String(out)
   }
 
   private static func fits(_ text: UnsafeBufferPointer<UInt8>, _ encoding: String) -> Bool {

@@ -53,6 +53,7 @@ struct TableDifference {
       isMade = false
       for column in schema.columns { Self.checkName(column.name, &faults) }
       Self.checkName(schema.name, &faults)
+      checkDefaults(ServerEncoding(of: connection))
       return
     }
     guard ["r", "p"].contains(kind) else {
@@ -78,6 +79,7 @@ struct TableDifference {
         defaultValue: columns.text(row, 3), isGenerated: columns.isTrue(row, 4),
         isFolding: columns.isTrue(row, 5), collation: columns.text(row, 6))
     }
+    checkDefaults(ServerEncoding(of: connection))
     for column in schema.columns {
       if let there = actual[column.name] {
         compare(column, there)
@@ -117,6 +119,17 @@ struct TableDifference {
   /// PostgreSQL cuts longer names, and two of them may then be one (postgresql.org/docs/15/limits.html).
   private static func checkName(_ name: String, _ faults: inout [String]) {
     if name.utf8.count > 63 { faults.append("the name \"\(name)\" has more than 63 bytes") }
+  }
+
+  /// What a new row gets is written as well.
+  private mutating func checkDefaults(_ encoding: ServerEncoding) {
+    for column in schema.columns {
+      guard case .text(let text)? = column.defaultValue, let fault = encoding.fault(of: text, column.type)
+      else {
+        continue
+      }
+      faults.append("the initial value of \"\(column.name)\" cannot be kept: \(fault)")
+    }
   }
 
   /// Notes how a column that is there differs from the declared one.

@@ -342,11 +342,7 @@ struct TableWriter {
       merge.hasValues
       ? "UPDATE \(target) SET \(merge.sets) FROM \(staged.name) AS \"new\" WHERE \(isRow);"
       : "PERFORM FROM \(target), \(staged.name) AS \"new\" WHERE \(isRow);"
-    try connection.execute(
-      """
-      CREATE OR REPLACE FUNCTION pg_temp.syncd_upsert(
-        OUT syncd_updated bigint, OUT syncd_inserted bigint, OUT syncd_reason text)
-      LANGUAGE plpgsql AS \(Self.dollars)
+    let body = """
       #variable_conflict use_column
       DECLARE syncd_row tid; syncd_waiting tid[]; syncd_next tid[];
       BEGIN
@@ -373,7 +369,13 @@ struct TableWriter {
           syncd_waiting := syncd_next;
         END LOOP;
         syncd_reason := NULL;
-      END \(Self.dollars)
+      END
+      """
+    try connection.execute(
+      """
+      CREATE OR REPLACE FUNCTION pg_temp.syncd_upsert(
+        OUT syncd_updated bigint, OUT syncd_inserted bigint, OUT syncd_reason text)
+      LANGUAGE plpgsql AS \(delimited(body, by: "'"))
       """)
     do {
       let result = try connection.run(
@@ -384,9 +386,6 @@ struct TableWriter {
       throw RowConflict("\(error)")
     }
   }
-
-  /// What quotes the body of a function; no name of a column has it.
-  private static let dollars = "$syncd_body$"
 
   /// - Throws: ``RowConflict`` for a record without a required column whose row is not there.
   private func demandRequired(_ staged: Staged, _ merge: Merge) throws {

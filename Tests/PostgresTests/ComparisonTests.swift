@@ -81,7 +81,7 @@ struct ComparisonTests {
         "5e-324", "2.2250738585072014e-308", "9007199254740992", "1e22", "123456789.12345679", "-1e-7", "3",
       ]
     ),
-    ("float", ["0.1", "3.4028235e38", "1e-45", "-0.0", "16777216"]),
+    ("float", ["0.1", "3.4028234663852886e38", "1.1754943508222875e-38", "-0.0", "16777216"]),
     ("flag", ["true", "false", "\"1\"", "0"]),
     (
       "text",
@@ -98,7 +98,7 @@ struct ComparisonTests {
         "12345678901234567890123456789012345678", "\"0.12345678901234567890123456789012345678\"",
         "\"12345678901234567890.123456789012345670\"", "-99999999999999999999999999999999999999", "0.0001",
         "10000",
-        "123456789", "\"00\"", "1000000000000", "0.1234", "0.12345", "-0.0",
+        "123456789", "1000000000000", "0.1234", "0.12345", "-0.0",
       ]
     ),
     (
@@ -169,7 +169,7 @@ struct ComparisonTests {
         await outcome(of: postgres.engine(server, apis: ["place"]), Every.self),
       ]
       #expect(lines[0] == lines[1], "\(comment)")
-      guard lines[0].contains(" records, ") else { return lines[0] }
+      guard lines[0].contains(" pages, ") else { return lines[0] }
       let rows = (try Self.rows(sqlite), try Self.rows(postgres))
       #expect(rows.0.count == rows.1.count, "\(comment)")
       for (one, other) in zip(rows.0, rows.1) where one != other {
