@@ -46,7 +46,7 @@ struct ChangeSnapshot {
       // `*<>` compares bytes, so that it tells what compares as equal, and works for every type
       // (postgresql.org/docs/15/functions-comparisons.html#COMPOSITE-TYPE-COMPARISON).
       try connection.forEach(
-        "SELECT b.\(key) IS NULL, a.\(key) IS NULL, \(list("b")), \(list("a")) FROM \(table.before) b FULL JOIN \(quoted(table.schema.name)) a ON \(matches) WHERE b.\(key) IS NULL OR a.\(key) IS NULL OR ROW(b.*)::record OPERATOR(pg_catalog.*<>) ROW(a.*)::record"
+        "SELECT b.\(key) IS NULL, a.\(key) IS NULL, \(list("b")), \(list("a")) FROM \(table.before) b FULL JOIN \(quoted(table.schema.name)) a ON \(matches) WHERE (b.\(key) IS NOT NULL OR a.\(key) IS NOT NULL) AND (b.\(key) IS NULL OR a.\(key) IS NULL OR ROW(b.*)::record OPERATOR(pg_catalog.*<>) ROW(a.*)::record)"
       ) { row in
         let (isNew, isGone) = (row.bytes(0, 0).first == 1, row.bytes(0, 1).first == 1)
         func value(_ column: Int) -> StoredValue { BinaryValue(row, column)?.plain ?? .null }

@@ -19,12 +19,15 @@ struct GoneRows: NotedRows {
   ) throws {
     (schema, self.writer, self.noted) = (writer.schema, writer, noted)
     let table = "\(quoted(schema.name)) AS \"target\""
+    // A unique index takes rows without a key too, which are nobody's.
+    let inScope = ([inScope] + schema.keys.map { "\"target\".\(quoted($0.name)) IS NOT NULL" })
+      .joined(separator: ") AND (")
     let keys = schema.keys.map { "\"target\".\(quoted($0.name))" }.joined(separator: ", ")
     try connection.execute("DROP TABLE IF EXISTS pg_temp.\(noted)")
     count = try connection.run(
       "CREATE TEMP TABLE \(noted) ON COMMIT DROP AS SELECT \(keys) FROM \(table) WHERE (\(inScope)) AND (\(condition))"
     ).changes
-    rowsInScope = try connection.integer("SELECT count(*) FROM \(table) WHERE \(inScope)") ?? 0
+    rowsInScope = try connection.integer("SELECT count(*) FROM \(table) WHERE (\(inScope))") ?? 0
   }
 
   /// No rows, of so many that were looked at.

@@ -162,8 +162,6 @@ struct TableDifference {
       deviations.append("\(name) takes null, but the declaration does not")
     }
     if column.role == .local, there.defaultValue == nil, column.defaultValue != nil { locals.append(column) }
-    // In a unique index null equals nothing, and rows without a key are nobody's.
-    if column.role == .key, !there.isNotNull { faults.append("the key column \"\(column.name)\" takes null") }
     if let bound = Self.bounds[there.type] { bounds[column.name] = bound }
     if column.role == .key, there.isFolding {
       faults.append(
