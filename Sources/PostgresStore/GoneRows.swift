@@ -41,10 +41,14 @@ struct GoneRows: NotedRows {
 
   /// Counts one more run in which the rows are missing, and leaves those that were in enough of them.
   mutating func keepThoseMissing(inRuns runs: Int, of entity: String, in connection: Connection) throws {
+    if count == 0 {
+      // There need not be a table of none.
+      try connection.run("DELETE FROM syncd_absent WHERE entity = $1", [.text(entity)])
+      return
+    }
     try connection.run(
       "DELETE FROM syncd_absent WHERE entity = $1 AND key NOT IN (SELECT \(key) FROM \(noted))",
       [.text(entity)])
-    if count == 0 { return }
     try connection.run(
       "INSERT INTO syncd_absent AS a (entity, key, runs) SELECT $1, \(key), 1 FROM \(noted) ON CONFLICT (entity, key) DO UPDATE SET runs = a.runs + 1",
       [.text(entity)])

@@ -124,12 +124,13 @@ struct RowDigest {
       mix(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
       offset += 8
     }
-    var rest = UInt64(truncatingIfNeeded: bytes.count) << 56
+    var rest: UInt64 = 0
     while offset < bytes.count {
       rest = rest << 8 | UInt64(bytes[offset])
       offset += 1
     }
-    mix(rest)
+    // At most seven bytes are left, and the eighth has room for the length.
+    mix(rest | UInt64(truncatingIfNeeded: bytes.count) << 56)
   }
 
   /// Two chains of 64 × 64 → 128-bit products.

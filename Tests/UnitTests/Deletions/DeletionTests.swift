@@ -35,10 +35,14 @@ struct DeletionTests {
     }
 
     /// `2 deleted, proven`, or the failure.
+    ///
+    /// - Parameter title: of all records; nil leaves it out.
     func callAsFunction(
-      _ ids: some Sequence<Int>, _ deletion: Deletion<Task10> = .missing, _ others: [Route] = []
+      _ ids: some Sequence<Int>, _ deletion: Deletion<Task10> = .missing, _ others: [Route] = [],
+      title: String? = nil
     ) async throws -> String {
-      let rows = ids.map { #"{"id": \#($0), "project": \#($0 < 100 ? 1 : 2)}"# }
+      let rest = title.map { #", "title": "\#($0)""# } ?? ""
+      let rows = ids.map { #"{"id": \#($0), "project": \#($0 < 100 ? 1 : 2)\#(rest)}"# }
       try server.serve(others + [Route("/tasks", body: "[\(rows.joined(separator: ","))]")])
       try server.reset()
       let engine = Engine(store: fixture.store, options: options)
@@ -141,6 +145,19 @@ struct DeletionTests {
     #expect(try await runs(3...6, patient) == "1 deleted, proven")
     #expect(try runs.fixture.rows("SELECT count(*) FROM syncd_absent") == "1")
     #expect(try await runs(3...6, patient) == "0 deleted, proven")
+    #expect(try runs.fixture.rows("SELECT count(*) FROM syncd_absent") == "0")
+  }
+
+  @Test("runs in which rows are missing are counted, also where all records come whole and as they were")
+  func patienceUnchanged() async throws {
+    let runs = try Runs()
+    let patient = Deletion<Task10>.missing(after: .runs(2))
+    for (ids, outcome) in [
+      (1...4, "0"), (2...4, "0"), (1...4, "0"), (2...4, "0"), (2...4, "1"), (2...4, "0"),
+    ] {
+      #expect(try await runs(ids, patient, title: "t") == "\(outcome) deleted, proven", "\(ids)")
+    }
+    #expect(try runs.ids() == "2 3 4")
     #expect(try runs.fixture.rows("SELECT count(*) FROM syncd_absent") == "0")
   }
 
