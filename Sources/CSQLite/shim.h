@@ -31,3 +31,21 @@ static inline int csqlite_bind_blob_transient(sqlite3_stmt *statement, int index
 static inline int csqlite_db_config(sqlite3 *database, int option, int value) {
   return sqlite3_db_config(database, option, value, (int *)0);
 }
+
+// The bytes must stay alive until the row is done. A null pointer would be NULL, not an empty text.
+static inline void csqlite_result_text_static(sqlite3_context *context, const unsigned char *text, int count) {
+  sqlite3_result_text(context, text ? (const char *)text : "", count, SQLITE_STATIC);
+}
+
+static inline void csqlite_result_text_transient(sqlite3_context *context, const unsigned char *text, int count) {
+  sqlite3_result_text(context, text ? (const char *)text : "", count, SQLITE_TRANSIENT);
+}
+
+static inline void csqlite_result_blob_static(sqlite3_context *context, const void *bytes, int count) {
+  sqlite3_result_blob(context, bytes, count, SQLITE_STATIC);
+}
+
+// sqlite3_vtab_config is variadic. No trigger or view may read the table.
+static inline int csqlite_vtab_direct_only(sqlite3 *database) {
+  return sqlite3_vtab_config(database, SQLITE_VTAB_DIRECTONLY);
+}

@@ -137,6 +137,11 @@ csj_error csj_parse(csj_parser *parser, const uint8_t *bytes, size_t length, csj
     while (is_space(bytes[end - 1])) end--;
     return end;
   };
+  auto find_escape = [&](const uint8_t *from) {
+    const void *found = memchr(from, '\\', size_t(bytes + length - from));
+    return found ? static_cast<const uint8_t *>(found) : bytes + length;
+  };
+  const uint8_t *escape = find_escape(bytes);
   auto add_string = [&](size_t start) {
     size_t end = token_end();
     csj_node &node = tape[used];
@@ -146,7 +151,9 @@ csj_error csj_parse(csj_parser *parser, const uint8_t *bytes, size_t length, csj
     node.length = uint32_t(end - start - 2);
     node.next = uint32_t(++used);
     const uint8_t *first = bytes + start + 1, *last = bytes + end - 1;
-    if (memchr(first, '\\', size_t(last - first))) {
+    // Strings come in their order, so that one search of the whole body finds the escapes of all.
+    if (escape < first) escape = find_escape(first);
+    if (escape < last) {
       node.flags = CSJ_HAS_ESCAPE;
       if (!check_escapes(first, last, node.flags)) return false;
     }

@@ -12,24 +12,24 @@ package struct JSONTape {
     (self.nodes, self.bytes) = (nodes, bytes)
   }
 
-  @inline(__always)
+  @inlinable @inline(__always)
   package func kind(_ index: Int) -> JSONKind {
     // The parser writes only the eight kinds.
     JSONKind(rawValue: nodes[index].kind) ?? .null
   }
 
   /// The index behind the node and all that it contains.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func next(_ index: Int) -> Int { Int(nodes[index].next) }
 
   /// The bytes of the node: a string without its quotes, a container with its brackets.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func raw(_ index: Int) -> UnsafeBufferPointer<UInt8> {
     let node = nodes[index]
     return UnsafeBufferPointer(start: bytes + Int(node.offset), count: Int(node.length))
   }
 
-  @inline(__always)
+  @inlinable @inline(__always)
   package func hasEscape(_ index: Int) -> Bool { nodes[index].flags & UInt8(CSJ_HAS_ESCAPE) != 0 }
 
   /// Whether the string holds half a surrogate pair, which no text can hold.
@@ -90,7 +90,7 @@ package struct JSONTape {
   }
 
   /// Whether a string node reads as `text`.
-  @inline(__always)
+  @inlinable @inline(__always)
   package func string(_ index: Int, equals text: UnsafeBufferPointer<UInt8>) -> Bool {
     let raw = raw(index)
     if !hasEscape(index) {
@@ -99,8 +99,8 @@ package struct JSONTape {
     return escapedString(index, equals: text)
   }
 
-  @inline(never)
-  private func escapedString(_ index: Int, equals text: UnsafeBufferPointer<UInt8>) -> Bool {
+  @usableFromInline @inline(never)
+  package func escapedString(_ index: Int, equals text: UnsafeBufferPointer<UInt8>) -> Bool {
     if hasLoneSurrogate(index) { return false }
     return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: raw(index).count) { buffer in
       guard let base = buffer.baseAddress else { return text.isEmpty }
@@ -109,11 +109,20 @@ package struct JSONTape {
     }
   }
 
-  @inline(__always)
-  private func equal(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Bool {
+  @inlinable @inline(__always)
+  package func equal(_ a: UnsafeBufferPointer<UInt8>, _ b: UnsafeBufferPointer<UInt8>) -> Bool {
+    let (one, two) = (UnsafeRawBufferPointer(a), UnsafeRawBufferPointer(b))
     var i = 0
-    while i < a.count {
-      if a[i] != b[i] { return false }
+    while i + 8 <= one.count {
+      if one.loadUnaligned(fromByteOffset: i, as: UInt64.self)
+        != two.loadUnaligned(fromByteOffset: i, as: UInt64.self)
+      {
+        return false
+      }
+      i += 8
+    }
+    while i < one.count {
+      if one[i] != two[i] { return false }
       i += 1
     }
     return true

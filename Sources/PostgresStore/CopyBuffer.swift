@@ -233,12 +233,12 @@ struct WireForm {
   var name: String { isText ? "text" : TableDefinition.type(type) }
 
   @inline(__always)
-  func append(_ cell: Cell, of batch: RowBatch, to buffer: inout CopyBuffer) {
+  func append(_ cell: Cell, of memory: RowMemory, to buffer: inout CopyBuffer) {
     switch cell.kind {
     case .null, .missing: buffer.appendNull()
     case .integer: append(cell.integer, to: &buffer)
     case .real: isText ? buffer.append(String(cell.real)) : buffer.append(cell.real)
-    case .text, .blob: append(batch.text(cell), isBlob: cell.kind == .blob, to: &buffer)
+    case .text, .blob: append(memory.text(cell), isBlob: cell.kind == .blob, to: &buffer)
     }
   }
 

@@ -11,15 +11,15 @@ import Synchronization
 ///
 /// A digest has 128 bits and a secret of each run in it, so that no source can make two rows with one digest.
 final class TableDigests: TableSurvey {
-  /// Rows that are remembered at most, 32 bytes each; the server compares the others.
+  /// Rows that are remembered at most, 16 bytes each; the server compares the others.
   private static let limit = 1 << 20
 
   private let work = DispatchGroup()
   private let cancellation = Cancellation()
   private let interruption = Interruption()
-  private let seeds = (UInt64.random(in: 1 ... .max), UInt64.random(in: 1 ... .max))
+  private let secret = DigestSecret()
   /// Set before ``finish()`` returns, and only read from then on.
-  private let table = Mutex<DigestSet?>(nil)
+  private let table = Mutex<DigestList?>(nil)
 
   init(
     of schema: TableSchema, in surveys: DispatchGroup,
@@ -30,7 +30,7 @@ final class TableDigests: TableSurvey {
       defer { surveys.leave() }
       let columns = schema.synced.filter { $0.role == .key || $0.marksChange }
       let names = columns.map { quoted($0.name) }.joined(separator: ", ")
-      var digests = DigestSet()
+      var digests = DigestList()
       do {
         try withReader { reader in
           reader.watch(cancellation)
@@ -62,15 +62,15 @@ final class TableDigests: TableSurvey {
             for isJSON in areJSON {
               let length = Int32(bigEndian: row.loadUnaligned(fromByteOffset: offset, as: Int32.self))
               let end = offset + 4 + Int(max(0, length))
-              digest.add(UnsafeRawBufferPointer(rebasing: row[offset..<end]), isJSON: isJSON)
+              add(UnsafeRawBufferPointer(rebasing: row[offset..<end]), isJSON: isJSON, to: &digest)
               offset = end
             }
-            digests.insert(digest)
+            digests.append(digest)
           }
         }
       } catch is CancellationError {
         // What was read so far holds.
-      } catch { digests = DigestSet() }
+      } catch { digests = DigestList() }
       table.withLock { $0 = digests }
     }
   }
@@ -86,94 +86,26 @@ final class TableDigests: TableSurvey {
     interruption.interrupt()
   }
 
-  func begin() -> RowDigest { RowDigest(seeds) }
-
-  /// Hands the digests over to one who looks up many.
-  func take() -> DigestSet {
-    table.withLock { table in
-      defer { table = nil }
-      return table ?? DigestSet()
-    }
-  }
-}
-
-/// A digest of a row under way, field by field.
-struct RowDigest {
-  fileprivate var low: UInt64
-  fileprivate var high: UInt64
-
-  fileprivate init(_ seeds: (UInt64, UInt64)) { (low, high) = seeds }
+  func begin() -> RowDigest { RowDigest(secret) }
 
   /// - Parameter field: the length and the bytes, as COPY has them.
   @inline(__always)
-  mutating func add(_ field: UnsafeRawBufferPointer, isJSON: Bool) {
-    guard isJSON, field.count > 5 else { return add(field) }
+  func add(_ field: UnsafeRawBufferPointer, isJSON: Bool, to digest: inout RowDigest) {
+    guard isJSON, field.count > 5 else { return digest.add(field, secret) }
     // The server puts blanks between values, and the source may.
     let json = UnsafeRawBufferPointer(rebasing: field[5...])
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: json.count + 64) { room in
       guard let base = room.baseAddress else { return }
       let count = json.withMemoryRebound(to: UInt8.self) { minify($0, into: base) }
-      add(UnsafeRawBufferPointer(start: base, count: count))
+      digest.add(UnsafeRawBufferPointer(start: base, count: count), secret)
     }
   }
 
-  @inline(__always)
-  private mutating func add(_ bytes: UnsafeRawBufferPointer) {
-    var offset = 0
-    while offset + 8 <= bytes.count {
-      mix(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-      offset += 8
+  /// Hands the digests over to one who looks up many.
+  func take() -> DigestList {
+    table.withLock { table in
+      defer { table = nil }
+      return table ?? DigestList()
     }
-    var rest: UInt64 = 0
-    while offset < bytes.count {
-      rest = rest << 8 | UInt64(bytes[offset])
-      offset += 1
-    }
-    // At most seven bytes are left, and the eighth has room for the length.
-    mix(rest | UInt64(truncatingIfNeeded: bytes.count) << 56)
-  }
-
-  /// Two chains of 64 × 64 → 128-bit products.
-  @inline(__always)
-  private mutating func mix(_ word: UInt64) {
-    let one = (low ^ word).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
-    let two = (high ^ word &+ 0x632B_E59B_D9B4_E019).multipliedFullWidth(by: 0xD6E8_FEB8_6659_FD93)
-    low = one.high ^ one.low &+ high
-    high = two.high ^ two.low &+ low.byteSwapped
-  }
-}
-
-/// A set of digests, by open addressing.
-struct DigestSet {
-  private var slots: [(low: UInt64, high: UInt64)] = Array(repeating: (0, 0), count: 1 << 12)
-  private(set) var count = 0
-
-  mutating func insert(_ digest: RowDigest) {
-    if (count + 1) * 2 > slots.count {
-      let old = slots
-      slots = Array(repeating: (0, 0), count: old.count * 4)
-      count = 0
-      for slot in old where slot != (0, 0) { insert(slot) }
-    }
-    insert((digest.low, digest.high))
-  }
-
-  private mutating func insert(_ digest: (low: UInt64, high: UInt64)) {
-    var slot = Int(truncatingIfNeeded: digest.low) & (slots.count - 1)
-    while slots[slot] != (0, 0) {
-      if slots[slot] == digest { return }
-      slot = (slot + 1) & (slots.count - 1)
-    }
-    slots[slot] = digest
-    count += 1
-  }
-
-  func contains(_ digest: RowDigest) -> Bool {
-    var slot = Int(truncatingIfNeeded: digest.low) & (slots.count - 1)
-    while slots[slot] != (0, 0) {
-      if slots[slot] == (digest.low, digest.high) { return true }
-      slot = (slot + 1) & (slots.count - 1)
-    }
-    return false
   }
 }

@@ -124,35 +124,35 @@ struct TableWriter {
   func stage(_ rows: TableRows, as name: String, besides digests: TableDigests?) throws -> Staged {
     let columns = schema.synced
     let forms = forms(of: columns)
-    let isPartial = rows.batches.contains { batch in
-      guard batch.rowCount > 0 else { return false }
-      let cells = batch.row(0)
-      return (0..<batch.rowCount * batch.columnCount).contains { cells[$0].kind == .missing }
-    }
+    let isPartial = rows.batches.contains { !$0.isComplete }
     let masks = isPartial ? (0...(columns.count - 1) / Self.bitsPerMask).map { "syncd_present_\($0)" } : []
     try createTemporary(name, columns, adding: masks.map { "\($0) bigint" })
     var (count, unchanged) = (0, 0)
     let compared = forms.indices.map { columns[$0].role == .key || columns[$0].marksChange }
-    let known = isPartial ? nil : digests?.take()
+    var known = isPartial ? nil : digests?.take()
+    var hint = 0
     var sent: [Int]? = known == nil ? nil : []
     do {
       try connection.copy(into: name, columns: columns.map { quoted($0.name) } + masks) { buffer in
         for batch in rows.batches {
           RunStep.next()
+          let memory = try batch.memory()
           for row in 0..<batch.rowCount {
             if !rows.superseded.isEmpty, rows.superseded.contains(batch.firstOrdinal + row) { continue }
-            let cells = batch.row(row)
+            let cells = memory.row(row)
             try buffer.beginRow(columns.count + masks.count)
-            if let digests, let known {
+            if let digests, known != nil {
               var digest = digests.begin()
               for column in forms.indices {
                 let start = buffer.position
-                forms[column].append(cells[column], of: batch, to: &buffer)
+                forms[column].append(cells[column], of: memory, to: &buffer)
                 if compared[column] {
-                  buffer.withField(from: start) { digest.add($0, isJSON: forms[column].isBinaryJSON) }
+                  buffer.withField(from: start) {
+                    digests.add($0, isJSON: forms[column].isBinaryJSON, to: &digest)
+                  }
                 }
               }
-              if known.contains(digest) {
+              if known?.contains(digest, hint: &hint) == true {
                 buffer.abandonRow()
                 unchanged += 1
               } else {
@@ -162,7 +162,7 @@ struct TableWriter {
               continue
             }
             count += 1
-            for column in forms.indices { forms[column].append(cells[column], of: batch, to: &buffer) }
+            for column in forms.indices { forms[column].append(cells[column], of: memory, to: &buffer) }
             for mask in masks.indices {
               var bits: Int64 = 0
               let first = mask * Self.bitsPerMask
@@ -177,7 +177,7 @@ struct TableWriter {
       }
     } catch let error as PostgresError where !error.isLost && error.context?.hasPrefix("COPY") == true {
       // A value that no rule foresaw: the record is at fault.
-      throw RowConflict("\(place(of: error, rows, sent)): \(error)")
+      throw RowConflict("\(try place(of: error, rows, sent)): \(error)")
     }
     return Staged(name: name, count: count, unchanged: unchanged, isPartial: isPartial)
   }
@@ -185,7 +185,7 @@ struct TableWriter {
   /// The key of the row that COPY could not take, out of its context: `COPY syncd_new, line 3, column title`.
   ///
   /// - Parameter sent: positions of the rows that were sent, where some were not.
-  private func place(of error: PostgresError, _ rows: TableRows, _ sent: [Int]?) -> String {
+  private func place(of error: PostgresError, _ rows: TableRows, _ sent: [Int]?) throws -> String {
     let context = error.context ?? ""
     let number = context.split(separator: "line ").dropFirst().first?.prefix { $0.isNumber } ?? ""
     guard var line = Int(number), line > 0 else { return context }
@@ -197,8 +197,9 @@ struct TableWriter {
           line -= 1
           if line > 0 { continue }
         }
+        let memory = try batch.memory()
         let key = schema.synced.enumerated().filter { $1.role == .key }.map { index, column in
-          "\(column.name) \(batch.value(row: row, column: index)?.columnText(column.type) ?? "?")"
+          "\(column.name) \(memory.value(row: row, column: index)?.columnText(column.type) ?? "?")"
         }
         return "page \(batch.page), \(key.joined(separator: ", "))"
       }

@@ -192,6 +192,31 @@ final class Connection: @unchecked Sendable {
     }
   }
 
+  /// Runs `body` with a rollback journal in place of the write-ahead log, where the file has next to nothing in it and nobody
+  /// else has it open.
+  ///
+  /// With the log all that a first load writes is written twice. With the other journal it is written once, since pages that
+  /// were not there before need no copy (sqlite.org/atomiccommit.html), and it is synced to the disk in full.
+  func withRollbackJournal<R>(_ isWanted: Bool, _ body: () throws -> R) throws -> R {
+    guard isWanted, try integer("PRAGMA page_count") ?? 0 <= Self.emptyPages else { return try body() }
+    // Nobody waits for others to go away.
+    let limit = busyLimit
+    busyLimit = 0
+    let mode = try? text("PRAGMA journal_mode = DELETE")
+    busyLimit = limit
+    guard mode == "delete" else { return try body() }
+    defer {
+      // Who opens the file next does it otherwise.
+      try? execute("PRAGMA synchronous = NORMAL")
+      try? execute("PRAGMA journal_mode = WAL")
+    }
+    try execute("PRAGMA synchronous = FULL")
+    return try body()
+  }
+
+  /// Pages of a file that holds the engine's own tables and not much more.
+  private static let emptyPages: Int64 = 64
+
   // MARK: The schema
 
   func hasTable(_ name: String) throws -> Bool {

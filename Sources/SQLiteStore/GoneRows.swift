@@ -22,7 +22,7 @@ struct GoneRows: NotedRows {
   /// - Throws: ``KeptRowsMissing`` where one has none.
   init(
     of schema: TableSchema, seen: KeyIndex, kept: SeenKeys? = nil, scope: DeletionScope?,
-    surveyed: TableKeys? = nil, in connection: Connection
+    surveyed: TableContent? = nil, in connection: Connection
   ) throws {
     (self.schema, self.seen, self.scope) = (schema, seen, scope)
     let noted = "syncd_gone"
@@ -70,7 +70,7 @@ struct GoneRows: NotedRows {
   ///
   /// - Throws: ``KeptRowsMissing``
   static func demand(
-    _ kept: SeenKeys, in schema: TableSchema, surveyed: TableKeys?, _ connection: Connection
+    _ kept: SeenKeys, in schema: TableSchema, surveyed: TableContent?, _ connection: Connection
   ) throws {
     let search = Search(schema: schema, seen: kept.index, scope: nil)
     let found = try search.count(surveyed, keeping: kept) ?? search.scan(keeping: kept, in: connection)
@@ -270,7 +270,7 @@ private struct Search {
 
   /// Looks at keys that were read before; nil where they do not hold any more, or are not enough.
   func count(
-    _ surveyed: TableKeys?, keeping kept: SeenKeys?
+    _ surveyed: TableContent?, keeping kept: SeenKeys?
   ) throws -> (unseen: Int, rows: Int, kept: Int)? {
     guard scope == nil, let surveyed else { return nil }
     var (seen, hint) = (seen, 0)

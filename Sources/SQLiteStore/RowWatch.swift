@@ -3,7 +3,7 @@ import CSQLite
 /// Counts the rows that a connection inserts and deletes, those of cascades and triggers too, at no cost that shows: by
 /// its update hook (sqlite.org/c3ref/update_hook.html), of which there is one at a time.
 final class RowWatch {
-  private(set) var inserted = 0
+  var inserted = 0
   /// By table, as its name is written where it was made.
   private(set) var deleted: [String: Int] = [:]
 

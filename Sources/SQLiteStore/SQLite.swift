@@ -25,6 +25,8 @@ public final class SQLite: Store {
   private let connection = Mutex<Connection?>(nil)
 
   private let busyLimit: Duration
+  /// Values from which on a commit into an empty file is a first load.
+  private static let firstLoad = 50_000
 
   private init(location: String, path: String, busyLimit: Duration) {
     (self.location, self.path, self.busyLimit) = (location, path, busyLimit)
@@ -140,8 +142,13 @@ public final class SQLite: Store {
       ) { $0 }
     }
     for commit in commits { await commit.survey?.finish() }
+    let tables = commits.flatMap { [$0.rows] + $0.nested.map(\.rows) }
+    let cells = tables.flatMap(\.batches).reduce(0) { $0 + $1.rowCount * $1.columnCount }
+    let isFirstLoad = cells >= Self.firstLoad && !commits.contains(where: \.isRehearsal)
     return try await perform { connection, cancellation in
-      try CommitWriter.write(commits, cancellation, to: connection) { $0 }
+      try connection.withRollbackJournal(isFirstLoad) {
+        try CommitWriter.write(commits, cancellation, to: connection) { $0 }
+      }
     }
   }
 
@@ -180,8 +187,7 @@ public final class SQLite: Store {
   }
 
   public func survey(_ schema: TableSchema, for purpose: SurveyPurpose) -> (any TableSurvey)? {
-    guard path != ":memory:", exists, case .keys = purpose else { return nil }
-    return TableKeys(of: schema, path: path)
+    path != ":memory:" && exists ? TableContent(of: schema, for: purpose, path: path) : nil
   }
 
   public func pages(of entity: String) async throws -> [KeptPage] {

@@ -26,23 +26,49 @@ struct TableWriter {
     }
   }
 
-  func upsert(_ rows: TableRows, _ cancellation: Cancellation) throws -> UpsertCounts {
+  /// - Parameter content: the rows that the table has, which need not be written again.
+  func upsert(
+    _ rows: TableRows, besides content: TableContent?, _ cancellation: Cancellation
+  ) throws -> UpsertCounts {
     var counts = UpsertCounts()
+    var known = try content?.digests(of: schema)
+    var hint = 0
     let statements = UpsertStatements(schema, difference)
     // Without triggers on it only the upsert itself inserts into the table, which an update hook counts at no cost.
     let asksFirst = try !difference.hasRowID || connection.hasTriggers(schema.name)
     let counter = asksFirst ? nil : RowWatch(in: connection)
     defer { counter?.stop(in: connection) }
     var upsert: UpsertLoop?
+    var bulk: BulkUpsert?
     /// Rows whose unique value another row still holds, which may be about to give it up.
     var waiting: [(batch: RowBatch, row: Int)] = []
     for batch in rows.batches {
       try cancellation.check()
       RunStep.next()
+      var left = Array(0..<batch.rowCount)
+      if !rows.superseded.isEmpty { left.removeAll { rows.superseded.contains(batch.firstOrdinal + $0) } }
+      if known != nil, let digests = (batch.comparison as? PageDigests)?.digests {
+        let all = left.count
+        left.removeAll { known?.contains(digests[$0], hint: &hint) == true }
+        counts.unchanged += all - left.count
+      }
+      if left.isEmpty { continue }
+      let memory = try batch.memory()
+      if let counter, batch.isComplete, left.count > 1 {
+        if bulk == nil { bulk = try BulkUpsert(statements, in: connection) }
+        let before = counter.inserted
+        if let written = try bulk?.write(memory, left, in: connection) {
+          counts.updated += written
+          counts.unchanged += left.count - written
+          continue
+        }
+        // A row is at fault, or has to wait: which one is told row by row.
+        counter.inserted = before
+      }
       if upsert == nil { upsert = try UpsertLoop(statements, asksFirst: asksFirst, in: connection) }
-      for row in 0..<batch.rowCount {
-        if !rows.superseded.isEmpty, rows.superseded.contains(batch.firstOrdinal + row) { continue }
-        if try upsert?.write(batch, row, &counts, in: connection) == false { waiting.append((batch, row)) }
+      for row in left
+      where try upsert?.write(memory, row, page: batch.page, &counts, in: connection) == false {
+        waiting.append((batch, row))
       }
     }
     while !waiting.isEmpty {
@@ -50,10 +76,13 @@ struct TableWriter {
       let before = waiting
       waiting = []
       for (batch, row) in before
-      where try upsert?.write(batch, row, &counts, in: connection) == false { waiting.append((batch, row)) }
+      where try upsert?.write(batch.memory(), row, page: batch.page, &counts, in: connection) == false {
+        waiting.append((batch, row))
+      }
       // No row could move: this time what stands in the way is an error.
       if waiting.count == before.count, let (batch, row) = waiting.first {
-        _ = try upsert?.write(batch, row, &counts, mayWait: false, in: connection)
+        _ = try upsert?.write(
+          batch.memory(), row, page: batch.page, &counts, mayWait: false, in: connection)
       }
     }
     upsert = nil

@@ -7,6 +7,8 @@ final class Transaction: StoreTransaction {
   /// They know the tables as they are when they are made.
   private var writers: [String: TableWriter] = [:]
   private var session: ChangeSession?
+  /// What tables had before the transaction, by their names.
+  private var contents: [String: TableContent] = [:]
 
   init(in connection: Connection, _ cancellation: Cancellation) {
     (self.connection, self.cancellation) = (connection, cancellation)
@@ -35,12 +37,21 @@ final class Transaction: StoreTransaction {
     return writer
   }
 
-  func stage(_ rows: TableRows, surveyed: (any TableSurvey)?) {}
+  func stage(_ rows: TableRows, surveyed: (any TableSurvey)?) throws {
+    contents[rows.schema.name] = nil
+    guard let content = surveyed as? TableContent else { return }
+    // What a trigger or a cascade of this transaction does to rows that are passed over would not be seen.
+    let hasTriggers =
+      try connection.integer("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' LIMIT 1") != nil
+    if try hasTriggers || cascadesIntoItself(rows.schema) { return }
+    contents[rows.schema.name] = content
+  }
   func noteStrays(of schema: TableSchema) throws { try writer(schema).noteStrays() }
   func deleteOrphans(of schema: TableSchema) throws { try writer(schema).deleteOrphans() }
   func deferReferences() throws { try connection.execute("PRAGMA defer_foreign_keys = ON") }
   func upsert(_ rows: TableRows) throws -> UpsertCounts {
-    try writer(rows.schema).upsert(rows, cancellation)
+    try writer(rows.schema).upsert(
+      rows, besides: contents.removeValue(forKey: rows.schema.name), cancellation)
   }
   func rowCount(of table: String) throws -> Int {
     Int(try connection.integer("SELECT count(*) FROM \(quoted(table))") ?? 0)
@@ -54,7 +65,7 @@ final class Transaction: StoreTransaction {
   }
 
   func demand(_ kept: SeenKeys, in schema: TableSchema, surveyed: (any TableSurvey)?) throws {
-    try GoneRows.demand(kept, in: schema, surveyed: surveyed as? TableKeys, connection)
+    try GoneRows.demand(kept, in: schema, surveyed: surveyed as? TableContent, connection)
   }
 
   func noteUnseen(
@@ -62,7 +73,7 @@ final class Transaction: StoreTransaction {
     surveyed: (any TableSurvey)?
   ) throws -> GoneRows {
     try GoneRows(
-      of: schema, seen: seen, kept: kept, scope: scope, surveyed: surveyed as? TableKeys, in: connection)
+      of: schema, seen: seen, kept: kept, scope: scope, surveyed: surveyed as? TableContent, in: connection)
   }
 
   func note(_ keys: KeyIndex, withoutMark mark: String?, in schema: TableSchema) throws -> GoneRows {

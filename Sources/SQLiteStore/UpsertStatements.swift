@@ -15,14 +15,17 @@ struct UpsertStatements {
   let schema: TableSchema
   /// For records that have every column.
   let full: String
+  /// For all rows of a ``RowTable``, which have every column.
+  let all: String
   /// For a partial record whose row may be new: a missing column keeps its value, or takes its default. The last
   /// parameters are bit masks of the columns that are there, 62 to a parameter.
   let partial: String
   /// For a partial record without a required column: only a row that exists can take it.
   let update: String
   let exists: String
-  /// Per synced column: whether it holds its value in text form.
-  let asText: [Bool]
+  let forms: CellForms
+  /// The name of the table that ``all`` reads.
+  static let rows = "syncd_rows"
 
   static let bitsPerMask = 62
 
@@ -33,7 +36,7 @@ struct UpsertStatements {
     let names = columns.map { quoted($0.name) }
     let remote = columns.indices.filter { columns[$0].role != .key }
     let compared = remote.filter { columns[$0].marksChange }
-    asText = columns.map { difference.asText.contains($0.name) }
+    forms = CellForms(columns, asText: difference.asText)
 
     func isPresent(_ column: Int) -> String {
       "?\(count + 1 + column / Self.bitsPerMask) & \(1 << (column % Self.bitsPerMask))"
@@ -54,8 +57,11 @@ struct UpsertStatements {
     let insert = "INSERT OR ABORT INTO \(table) AS \"target\" (\(names.joined(separator: ", "))\(localNames))"
     let conflict = "ON CONFLICT (\(schema.keyList)) DO"
 
-    func statement(values: [String], new: (Int) -> String) -> String {
-      let head = "\(insert) VALUES (\(values.joined(separator: ", "))\(localValues)) \(conflict)"
+    func statement(values: [String], of rows: String? = nil, new: (Int) -> String) -> String {
+      let list = "\(values.joined(separator: ", "))\(localValues)"
+      // WHERE keeps ON from being read as that of a join (sqlite.org/lang_upsert.html#parsing_ambiguity).
+      let source = rows.map { "SELECT \(list) FROM \($0) WHERE true" } ?? "VALUES (\(list))"
+      let head = "\(insert) \(source) \(conflict)"
       if compared.isEmpty { return "\(head) NOTHING" }
       let sets = remote.map { "\(names[$0]) = \(new($0))" }.joined(separator: ", ")
       let before = compared.map { stored($0, in: "\"target\".") }.joined(separator: ", ")
@@ -64,6 +70,8 @@ struct UpsertStatements {
     }
 
     full = statement(values: columns.indices.map { "?\($0 + 1)" }, new: { "excluded.\(names[$0])" })
+    all = statement(
+      values: columns.indices.map(RowTable.column), of: Self.rows, new: { "excluded.\(names[$0])" })
     partial = statement(
       values: columns.indices.map { column in
         guard columns[column].role != .key else { return "?\(column + 1)" }

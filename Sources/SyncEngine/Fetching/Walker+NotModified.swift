@@ -34,7 +34,7 @@ extension Walker {
     let (before, seenBefore) = (all, seen)
     do {
       try all.add(await walk(parents: parents, seen: &seen, number: number, confirming: first))
-      if kept?.isTorn(all.rows, all.states, plan.decoding.allNested) == true { throw KeptPagesUnusable() }
+      if try kept?.isTorn(all.rows, all.states, plan.decoding.allNested) == true { throw KeptPagesUnusable() }
     } catch is KeptPagesUnusable {
       if kept != nil { kept = KeptPages() }
       restartJournal()
@@ -116,9 +116,11 @@ extension Walker {
 
   /// What the next run may know of a page that came in full; nil where the server gave nothing to ask by, or where there
   /// is a secret in it.
+  ///
+  /// - Throws: ``SpoolError``
   func keep(
     _ page: Page, _ rows: PageRows?, records: Int, of query: PageQuery, _ response: HTTPResponse
-  ) -> KeptPage? {
+  ) throws -> KeptPage? {
     guard response.url == query.request.url, let validator = HTTPValidator(of: response.headers),
       let reads = plan.source.paging.reads
     else { return nil }
@@ -129,18 +131,19 @@ extension Walker {
     else { return nil }
     var keys = PageKeys()
     var key = KeyBytes()
-    func append(_ batch: RowBatch, _ columns: [Int], table: Int) {
+    func append(_ batch: RowBatch, _ columns: [Int], table: Int) throws {
       // Of a row that is gone there is nothing to prove.
       let gone = table == 0 ? Set(rows?.tombstones ?? []) : []
+      let memory = try batch.memory()
       for row in 0..<batch.rowCount where !gone.contains(row) {
-        key.set(columns, of: batch, row)
+        key.set(columns, of: memory, row)
         key.withBytes { keys.append($0, table: table) }
       }
     }
     if let rows {
-      append(rows.batch, plan.decoding.keyColumns, table: 0)
+      try append(rows.batch, plan.decoding.keyColumns, table: 0)
       for (table, nested) in plan.decoding.allNested.enumerated() {
-        append(rows.nested[table].batch, nested.plan.keyColumns, table: table + 1)
+        try append(rows.nested[table].batch, nested.plan.keyColumns, table: table + 1)
       }
     }
     return KeptPage(page: query.name, validator: validator.text, answer: text, keys: keys.bytes)

@@ -1,23 +1,18 @@
 import JSON
 
 extension Walker {
-  /// Decodes a page's records and notes their keys; returns the number of the list's elements, and of keys that are
+  /// Takes over the rows of a page and notes their keys; returns the number of the list's elements, and of keys that are
   /// new.
   ///
   /// - Throws: ``KeptPagesUnusable`` where a page of an earlier run repeats a key that may have come on a newer one: the
-  ///   older record would count.
-  func decode(
-    _ records: JSONValue, page: Int, resumedFrom time: Int64?, parent: [StoredValue], repeatsBoundary: Bool,
-    _ decoder: RecordDecoder,
-    _ gathering: inout Gathering
-  ) throws(KeptPagesUnusable) -> (count: Int, newKeys: Int, rows: PageRows) {
-    let isOld = time.map { $0 < gathering.newest } ?? false
-    gathering.newest = max(gathering.newest, time ?? Timestamp.now)
-    var bad: [BadRecord] = []
-    let rows = decoder.decode(
-      records, of: plan.recordSource, page: page,
-      context: RecordContext(fetchedAt: time ?? Timestamp.now, parent: parent)
-    ) { bad.append($0) }
+  ///   older record would count. ``SpoolError``.
+  func gather(
+    _ decoded: DecoderPool.Page, of records: JSONValue, fetchedAt time: Int64, isResumed: Bool,
+    repeatsBoundary: Bool, _ gathering: inout Gathering
+  ) throws -> (count: Int, newKeys: Int) {
+    let isOld = isResumed && time < gathering.newest
+    gathering.newest = max(gathering.newest, time)
+    let (rows, bad) = (decoded.rows, decoded.bad)
     let batch = rows.batch
     let keptBad = max(plan.source.badRecords.quarantineLimit ?? 0, Self.namedBadRecords)
     gathering.badCount += bad.count
@@ -29,9 +24,19 @@ extension Walker {
     let keyColumns = plan.decoding.keyColumns
     var newKeys = 0
     var isAtBoundary = repeatsBoundary
+    let memory = try batch.memory()
+    let onlyKey = keyColumns.count == 1 ? keyColumns[0] : nil
     for row in 0..<batch.rowCount {
-      gathering.keyBytes.set(keyColumns, of: batch, row)
       let ordinal = batch.firstOrdinal + row
+      if let isOne = onlyKey.map({ memory.row(row)[$0] }), isOne.kind == .integer,
+        gathering.seen.index.append(
+          rising: isOne.integer, ordinal: ordinal, walk: gathering.walkNumber, part: gathering.part)
+      {
+        newKeys += 1
+        isAtBoundary = false
+        continue
+      }
+      gathering.keyBytes.set(keyColumns, of: memory, row)
       let insertion = gathering.keyBytes.withBytes {
         gathering.seen.index.insert($0, ordinal: ordinal, walk: gathering.walkNumber, part: gathering.part)
       }
@@ -64,7 +69,7 @@ extension Walker {
     }
     gathering.walk.records += rows.recordCount
     if batch.rowCount > 0 || !rows.nested.isEmpty { gathering.walk.rows.append(rows) }
-    return (count, newKeys, rows)
+    return (count, newKeys)
   }
 
   /// Fails the run, or lets it go on with its bad records quarantined.

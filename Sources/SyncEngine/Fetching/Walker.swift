@@ -19,6 +19,10 @@ struct Walker: Sendable {
   /// Pages that may be asked for with a condition; nil where nothing is kept of pages.
   var kept: KeptPages?
   var increment: Increment?
+  /// The table as it is beside the walk, which is shown the rows as they come.
+  var survey: (any TableSurvey)?
+  /// Where rows wait for the commit; nil where none follows.
+  var spool: RowSpool?
   let onProgress: @Sendable (SyncProgress) -> Void
 
   /// Bad records that a failing run names; it counts them all.
@@ -62,13 +66,12 @@ struct Walker: Sendable {
     // A record may go from a parent that is still to be walked to one that has been.
     let mayShift =
       plan.source.paging.makePager(context).mayShift || parents.count > 1 && plan.mayMoveBetweenParents
-    let decoder = RecordDecoder(plan.decoding, redactor: redactor, textRule: textRule)
+    let decoders = DecoderPool(plan, redactor: redactor, textRule: textRule, survey: survey)
     let reader = BodyReader(
       plan.source.format, rows: plan.source.rows, keyMembers: plan.decoding.keyMembers, redactor: redactor)
     var gathering = Gathering(
       ledger: WalkLedger(mayShift: mayShift), seen: seen, walkNumber: number)
-    // Each key has a number of its table and one of its length in front.
-    if let kept { gathering.seen.index.reserve(bytes: kept.keyBytes, shortest: 11) }
+    if let kept { gathering.seen.index.reserve(bytes: kept.keyBytes) }
     let parents = parents.map { row in
       zip(row, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
     }
@@ -80,7 +83,7 @@ struct Walker: Sendable {
       let ahead = extent == .all ? plan.source.api.concurrency - 1 : 0
       firstPages.fetchAhead(
         try parents.dropFirst(position + 1).prefix(max(0, ahead)).map { query(try firstRequest($0), $0) })
-      try await walkPages(of: parent, first, decoder, reader, &gathering, extent)
+      try await walkPages(of: parent, first, decoders, reader, &gathering, extent)
       if case .records(let limit) = extent, gathering.walk.records >= limit { break }
     }
     if gathering.badCount > 0 { try judge(&gathering) }
@@ -97,7 +100,7 @@ struct Walker: Sendable {
     }
     var walk = gathering.walk
     walk.outcome = gathering.ledger.outcome(confirming: first)
-    if walk.records > 0, walk.notModified == 0 { walk.absentColumns = decoder.absentColumns }
+    if walk.records > 0, walk.notModified == 0 { walk.absentColumns = decoders.absentColumns }
     seen = gathering.seen
     return walk
   }
@@ -123,7 +126,7 @@ struct Walker: Sendable {
   }
 
   private func walkPages(
-    of parent: [StoredValue], _ first: Task<FetchedPage, any Error>, _ decoder: RecordDecoder,
+    of parent: [StoredValue], _ first: Task<FetchedPage, any Error>, _ decoders: DecoderPool,
     _ reader: BodyReader, _ gathering: inout Gathering,
     _ extent: WalkExtent
   ) async throws {
@@ -146,171 +149,192 @@ struct Walker: Sendable {
     defer { queue.cancel() }
     var foreseen = ForeseenPages()
     var pending = first
+    /// Pages that are being decoded, the first one first.
+    var decoding: [DecodingPage] = []
+    /// Waits for pages until so many are left. What is known of later ones is said after what is known of these.
+    func settle(leaving count: Int = 0) async throws {
+      while decoding.count > count { try await self.settle(decoding.removeFirst(), &gathering) }
+    }
 
-    while true {
-      try Task.checkCancellation()
-      let number = gathering.walk.pages + 1
-      let (sent, asking) = (request, query)
-      partPages += 1
-      let fetched = pending
-      let received: FetchedPage
-      do {
-        received = try await withTaskCancellationHandler {
-          try await fetched.value
-        } onCancel: {
-          fetched.cancel()
+    do {
+      while true {
+        try Task.checkCancellation()
+        let number = gathering.walk.pages + 1
+        let (sent, asking) = (request, query)
+        partPages += 1
+        let fetched = pending
+        let received: FetchedPage
+        do {
+          received = try await withTaskCancellationHandler {
+            try await fetched.value
+          } onCancel: {
+            fetched.cancel()
+          }
+        } catch let error as HTTPError {
+          throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
         }
-      } catch let error as HTTPError {
-        throw WalkFailure(page: number, url: sent.url, quoted("\(error)"))
-      }
-      RunStep.next()
-      let response = received.response
-      if received.resumedFrom != nil { gathering.walk.resumed += 1 }
-      current = response.url
-      gathering.walk.pages += 1
-      gathering.walk.bytes += response.bytesReceived
+        RunStep.next()
+        let response = received.response
+        if received.resumedFrom != nil { gathering.walk.resumed += 1 }
+        current = response.url
+        gathering.walk.pages += 1
+        gathering.walk.bytes += response.bytesReceived
 
-      var page = Page(number: partPages, status: response.status, headers: response.headers)
-      let known = response.status == 304 ? asking.known : nil
-      let outline = try known.map {
-        try $0.outline(sent, unchangedBy: response, reads: plan.source.paging.reads ?? PageReads())
-      }
-      if let outline { (page.status, page.headers) = (outline.status, outline.headers) }
-      let isPage = pager.isPage(status: page.status)
-      if !isPage, partPages == 1, plan.source.parents?.skippedStatuses.contains(response.status) == true {
-        if gathering.passedOver == 0 { gathering.firstPassedOver = "\(statusText(response)) (\(sent.url))" }
-        gathering.passedOver += 1
-        report(page, sent, response, "stop: the parent is passed over", gathering)
-        return
-      }
-      /// The run cannot go on from this answer.
-      func failure(_ reason: String) -> WalkFailure {
-        report(page, sent, response, "stop: it fails the run", gathering)
-        return WalkFailure(page: number, url: sent.url, reason)
-      }
-      if gathering.walk.serverTime == nil { gathering.walk.serverTime = response.date }
-      if partPages == 1, increment?.isFull == false, increment?.expired.contains(response.status) == true {
-        throw IncrementExpired()
-      }
-      guard isPage || pager.isEnd(status: response.status, page: partPages) else {
-        // What leads to the next page may be out of date where its page was not sent again.
-        if gathering.walk.notModified + gathering.walk.resumed > 0,
-          [400, 404, 410, 422].contains(response.status)
-        {
-          throw KeptPagesUnusable()
+        var page = Page(number: partPages, status: response.status, headers: response.headers)
+        let known = response.status == 304 ? asking.known : nil
+        let outline = try known.map {
+          try $0.outline(sent, unchangedBy: response, reads: plan.source.paging.reads ?? PageReads())
         }
-        throw failure(statusText(response))
-      }
-      let repeatsBoundary = pager.repeatsBoundary
-      var decision: PageDecision?
-      /// What follows the page; the request for it is under way when this returns.
-      func decide() throws {
-        let decided: PageDecision
-        do { decided = try pager.decide(after: page) } catch { throw failure(quoted("\(error)")) }
-        decision = decided
-        guard case .next(let next) = decided else { return }
-        request = try self.request(next, parent: parent, home: home, current: current, page: number)
-        try check(request, current, page: number, partPages: partPages, mayRepeat: !isPage, &asked)
-        query = self.query(request, parent)
-        if outline == nil, foreseen.isInUse {
-          // Records may have gone from this page to one that was answered before it.
-          foreseen = ForeseenPages()
-          queue.fetchAhead([])
+        if let outline { (page.status, page.headers) = (outline.status, outline.headers) }
+        let isPage = pager.isPage(status: page.status)
+        if !isPage, partPages == 1, plan.source.parents?.skippedStatuses.contains(response.status) == true {
+          try await settle()
+          if gathering.passedOver == 0 { gathering.firstPassedOver = "\(statusText(response)) (\(sent.url))" }
+          gathering.passedOver += 1
+          report(page, number, sent, response, "stop: the parent is passed over", gathering)
+          return
         }
-        pending = queue.take(query)
-        // Where it is known which pages follow, some are asked for at once.
-        let room = max(0, min(plan.source.api.concurrency, plan.source.maxPages - partPages) - 1)
-        var ahead = try pager.upcoming(room).map {
-          self.query(
-            try self.request($0, parent: parent, home: home, current: current, page: number), parent)
+        /// The run cannot go on from this answer.
+        func failure(_ reason: String) async throws -> WalkFailure {
+          try await settle()
+          report(page, number, sent, response, "stop: it fails the run", gathering)
+          return WalkFailure(page: number, url: sent.url, reason)
         }
-        if ahead.isEmpty, outline != nil {
-          ahead = foreseen.pages(
-            after: query, partPages + 1, pager, upTo: room, reads: plan.source.paging.reads
-          ) {
-            next, current in
+        if gathering.walk.serverTime == nil { gathering.walk.serverTime = response.date }
+        if partPages == 1, increment?.isFull == false, increment?.expired.contains(response.status) == true {
+          throw IncrementExpired()
+        }
+        guard isPage || pager.isEnd(status: response.status, page: partPages) else {
+          // What leads to the next page may be out of date where its page was not sent again.
+          if gathering.walk.notModified + gathering.walk.resumed > 0,
+            [400, 404, 410, 422].contains(response.status)
+          {
+            throw KeptPagesUnusable()
+          }
+          throw try await failure(statusText(response))
+        }
+        let repeatsBoundary = pager.repeatsBoundary
+        var coming = DecodingPage(
+          number: number, page: page, sent: sent, asking: asking, response: response, isPage: isPage,
+          mayBeJournaled: isPage && response.status != 304 && received.resumedFrom == nil)
+        var decision: PageDecision?
+        /// What follows the page; the request for it is under way when this returns.
+        func decide() async throws {
+          let decided: PageDecision
+          do { decided = try pager.decide(after: page) } catch { throw try await failure(quoted("\(error)")) }
+          decision = decided
+          guard case .next(let next) = decided else { return }
+          request = try self.request(next, parent: parent, home: home, current: current, page: number)
+          try check(request, current, page: number, partPages: partPages, mayRepeat: !isPage, &asked)
+          query = self.query(request, parent)
+          if outline == nil, foreseen.isInUse {
+            // Records may have gone from this page to one that was answered before it.
+            foreseen = ForeseenPages()
+            queue.fetchAhead([])
+          }
+          pending = queue.take(query)
+          // Where it is known which pages follow, some are asked for at once.
+          let room = max(0, min(plan.source.api.concurrency, plan.source.maxPages - partPages) - 1)
+          var ahead = try pager.upcoming(room).map {
             self.query(
-              try self.request(next, parent: parent, home: home, current: current, page: number), parent)
+              try self.request($0, parent: parent, home: home, current: current, page: number), parent)
           }
-        } else if !ahead.isEmpty {
-          // A record may go from a page that is under way to one that was answered before it.
-          gathering.ledger.mayShift = true
+          if ahead.isEmpty, outline != nil {
+            ahead = foreseen.pages(
+              after: query, partPages + 1, pager, upTo: room, reads: plan.source.paging.reads
+            ) {
+              next, current in
+              self.query(
+                try self.request(next, parent: parent, home: home, current: current, page: number), parent)
+            }
+          } else if !ahead.isEmpty {
+            // A record may go from a page that is under way to one that was answered before it.
+            gathering.ledger.mayShift = true
+          }
+          queue.fetchAhead(ahead)
         }
-        queue.fetchAhead(ahead)
-      }
 
-      if isPage {
-        var records: JSONValue?
-        if let outline {
-          (page.root, page.firstRecord, page.lastRecord) = (outline.root, outline.first, outline.last)
-        } else {
-          let list: RecordList
-          let root: JSONValue
-          do { root = try reader.document(of: response).root } catch { throw failure(quoted("\(error)")) }
-          page.root = root
-          do { list = try RecordList(in: root, rows: plan.source.rows, errors: errors) } catch {
-            throw failure(redactor.excerpt("\(error)".utf8, limit: 500))
+        if isPage {
+          var records: JSONValue?
+          if let outline {
+            (page.root, page.firstRecord, page.lastRecord) = (outline.root, outline.first, outline.last)
+          } else {
+            let list: RecordList
+            let root: JSONValue
+            do { root = try reader.document(of: response).root } catch {
+              throw try await failure(quoted("\(error)"))
+            }
+            page.root = root
+            do { list = try RecordList(in: root, rows: plan.source.rows, errors: errors) } catch {
+              throw try await failure(redactor.excerpt("\(error)".utf8, limit: 500))
+            }
+            for doubt in [reader.doubt(about: response), list.errorMember.map(carried)].compactMap(\.self) {
+              gathering.ledger.doubt(doubt)
+            }
+            (page.firstRecord, page.lastRecord) = list.ends
+            records = list.value
           }
-          for doubt in [reader.doubt(about: response), list.errorMember.map(carried)].compactMap(\.self) {
-            gathering.ledger.doubt(doubt)
+          do { try gathering.walk.note(increment?.tokenPlace, page) } catch {
+            throw try await failure(quoted("\(error)"))
           }
-          (page.firstRecord, page.lastRecord) = list.ends
-          records = list.value
-        }
-        do { try gathering.walk.note(increment?.tokenPlace, page) } catch {
-          throw failure(quoted("\(error)"))
-        }
-        // The next page is on its way while this one is decoded.
-        if !pager.needsRecords && extent == .all && increment?.known == nil { try decide() }
-        if let known, let outline {
-          page.newKeyCount = try replay(known, outline, repeatsBoundary: repeatsBoundary, &gathering)
-          page.recordCount = outline.elements
-        } else {
-          let before = gathering.walk.records
-          var rows: PageRows?
-          if let records {
-            (page.recordCount, page.newKeyCount, rows) = try decode(
-              records, page: number, resumedFrom: received.resumedFrom, parent: parent,
-              repeatsBoundary: repeatsBoundary, decoder, &gathering)
-          }
-          if increment?.isKnown(rows) == true { decision = .end(.proven) }
-          if kept != nil {
-            gathering.walk.states[asking.name] = .fresh(
-              keep(page, rows, records: gathering.walk.records - before, of: asking, response))
+          // The next page is on its way while this one is decoded.
+          if !pager.needsRecords && extent == .all && increment?.known == nil { try await decide() }
+          if let known, let outline {
+            try await settle()
+            page.newKeyCount = try replay(known, outline, repeatsBoundary: repeatsBoundary, &gathering)
+            page.recordCount = outline.elements
+          } else if let records {
+            let time = received.resumedFrom ?? Timestamp.now
+            let context = RecordContext(fetchedAt: time, parent: parent)
+            coming.records = DecodingPage.Records(
+              value: records, fetchedAt: time, isResumed: received.resumedFrom != nil,
+              repeatsBoundary: repeatsBoundary,
+              task: Task { decoders.decode(records, page: number, context) })
           }
         }
-        if let limit = plan.source.maxRecords, gathering.walk.records > limit {
-          throw failure("more than \(limit) records came (maxRecords)")
+        if let decision, coming.records != nil {
+          // What the paging makes of the page is known: others are read while it is decoded.
+          coming.decision = decision
+          (coming.page, coming.isDoubtedIfEmpty) = (page, !pager.mayBeEmptyMidway)
+          decoding.append(coming)
+          try await settle(leaving: Self.pagesBeingDecoded)
+          guard case .end(let end) = decision else { continue }
+          try await settle()
+          gathering.ledger.endPart(end)
+          return
+        }
+        try await settle()
+        coming.page = page
+        var rows: PageRows?
+        (page, rows) = try await gather(coming, &gathering)
+        if isPage, try increment?.isKnown(rows) == true { decision = .end(.proven) }
+        let isFull = if case .records(let limit) = extent { gathering.walk.records >= limit } else { false }
+        if !isFull && decision == nil { try await decide() }
+        coming.page = page
+        (coming.isDoubtedIfEmpty, coming.decision) = (!pager.mayBeEmptyMidway, isFull ? nil : decision)
+        conclude(coming, &gathering)
+        if isFull { return }
+        if case .end(let end)? = decision {
+          gathering.ledger.endPart(end)
+          return
         }
       }
-      if isPage, response.status != 304, received.resumedFrom == nil, gathering.walkNumber == 1,
-        let journal, response.duration >= Resume.quick || ContinuousClock.now >= journalsFrom,
-        holdsNoSecret(response)
-      {
-        journal.append(FetchedPage.head(of: response, at: Timestamp.now), response.body, as: asking.name)
-      }
-      let isFull = if case .records(let limit) = extent { gathering.walk.records >= limit } else { false }
-      if !isFull && decision == nil { try decide() }
-      if isPage, page.recordCount == 0, !pager.mayBeEmptyMidway, case .next? = decision {
-        gathering.ledger.doubt("page \(number) is empty, but others follow")
-      }
-      report(page, sent, response, isFull ? "stop: enough records" : decision?.description ?? "", gathering)
-      if isFull { return }
-      if case .end(let end)? = decision {
-        gathering.ledger.endPart(end)
-        return
-      }
+    } catch let error where !(error is CancellationError) {
+      // What is wrong with an earlier page comes first.
+      try await settle()
+      throw error
     }
   }
 
-  private func report(
-    _ page: Page, _ request: HTTPRequest, _ response: HTTPResponse, _ decision: String, _ gathering: Gathering
+  func report(
+    _ page: Page, _ number: Int, _ request: HTTPRequest, _ response: HTTPResponse, _ decision: String,
+    _ gathering: Gathering
   ) {
     let walk = gathering.walk
     var progress = SyncProgress(
-      entity: plan.name, pages: walk.pages, records: walk.records, bytes: walk.bytes)
+      entity: plan.name, pages: number, records: walk.records, bytes: walk.bytes)
     progress.step = WalkStep(
-      page: walk.pages, method: request.method, url: redactor.redact("\(request.url)"),
+      page: number, method: request.method, url: redactor.redact("\(request.url)"),
       status: response.status,
       attempts: response.attempts, duration: response.duration, bytes: response.bytesReceived,
       records: page.recordCount, newRecords: page.newKeyCount,

@@ -2,15 +2,31 @@ import JSON
 
 /// What the loop needs of a column whose value is looked up by a path and is read by one of the plain operations.
 struct FastColumn {
-  enum Operation { case none, text, integer, real, boolean, iso8601, url, json, list }
+  enum Operation { case none, text, integer, real, boolean, iso8601, url, json, list, template, urlTemplate }
   var operation = Operation.none
   var node = 0
   var range: ClosedRange<Int64> = .min ... .max
   var emptyIsNull = false
   /// What the elements of a list are.
   var scalar: JSONScalar?
+  /// Of a template: what stands between the values, and the nodes of these, or -1.
+  var parts: UnsafeMutableBufferPointer<Part> = .init(start: nil, count: 0)
+
+  struct Part {
+    var literal: UnsafeMutableBufferPointer<UInt8>
+    var node: Int
+  }
+
+  func deallocate() {
+    for part in parts { part.literal.deallocate() }
+    parts.deallocate()
+  }
 
   init(_ column: DecodingPlan.ColumnPlan) {
+    if case .template(let parts) = column.source {
+      prepare(parts, column)
+      return
+    }
     guard case .node(let node) = column.source, node >= 0, column.reading.member == nil else { return }
     emptyIsNull = column.options.contains(.emptyAsNull)
     switch column.reading.operation {
@@ -25,6 +41,27 @@ struct FastColumn {
     default: return
     }
     self.node = node
+  }
+
+  private mutating func prepare(_ parts: [DecodingPlan.TemplatePart], _ column: DecodingPlan.ColumnPlan) {
+    guard column.reading.member == nil, !column.options.contains(.emptyAsNull) else { return }
+    switch column.reading.operation {
+    case .text: operation = .template
+    case .url: operation = .urlTemplate
+    default: return
+    }
+    self.parts = .allocate(capacity: parts.count)
+    for (position, part) in parts.enumerated() {
+      var made = Part(literal: .allocate(capacity: 0), node: -1)
+      switch part {
+      case .literal(let text):
+        made.literal = .allocate(capacity: text.count)
+        _ = made.literal.initialize(from: text)
+      case .value(.node(let node)) where node >= 0: made.node = node
+      case .value: operation = .none
+      }
+      self.parts.initializeElement(at: position, to: made)
+    }
   }
 }
 
@@ -46,7 +83,12 @@ extension RecordDecoder {
     into batch: inout RowBatchBuilder
   ) -> String? {
     let plan = fast[column]
-    if plan.operation != .none {
+    if plan.operation == .template || plan.operation == .urlTemplate {
+      if appendTemplate(tape, plan, into: &batch) {
+        present[column] = true
+        return nil
+      }
+    } else if plan.operation != .none {
       let slot = slots[plan.node]
       if slot == 0 { return appendMissing(column, &batch) }
       if slot & Self.obstructed == 0, append(tape, Int(slot), plan, into: &batch) {
@@ -92,8 +134,41 @@ extension RecordDecoder {
     case .list:
       guard kind == .array, plan.scalar?.takesAll(value, tape) ?? true else { return false }
       appendJSON(tape, value, into: &batch)
-    case .none: return false
+    case .none, .template, .urlTemplate: return false
     }
+    return true
+  }
+
+  /// Appends a template of plain values; false for all others, which take the slow way.
+  private func appendTemplate(
+    _ tape: JSONTape, _ plan: FastColumn, into batch: inout RowBatchBuilder
+  ) -> Bool {
+    var size = 0
+    for part in plan.parts {
+      guard part.node >= 0 else {
+        size += part.literal.count
+        continue
+      }
+      let slot = slots[part.node]
+      if slot == 0 || slot & Self.obstructed != 0 { return false }
+      switch tape.kind(Int(slot)) {
+      case .string: if tape.hasEscape(Int(slot)) { return false }
+      case .integer, .decimal, .true, .false: break
+      case .null, .object, .array: return false
+      }
+      size += tape.raw(Int(slot)).count
+    }
+    let room = batch.reserve(size)
+    var end = room
+    for part in plan.parts {
+      let bytes = part.node < 0 ? UnsafeBufferPointer(part.literal) : tape.raw(Int(slots[part.node]))
+      if let base = bytes.baseAddress { end.update(from: base, count: bytes.count) }
+      end += bytes.count
+    }
+    if plan.operation == .urlTemplate, !Scalar.isPlainURL(UnsafeBufferPointer(start: room, count: size)) {
+      return false
+    }
+    batch.appendReserved(size)
     return true
   }
 
@@ -152,7 +227,7 @@ extension RecordDecoder {
   private func appendMissing(_ column: Int, _ batch: inout RowBatchBuilder) -> String? {
     if columns[column].isKey { return "the key is missing" }
     if columns[column].options.contains(.missingAsNull) { return appendNull(column, &batch) }
-    batch.append(Cell(.missing))
+    batch.appendMissing()
     return nil
   }
 

@@ -1,7 +1,7 @@
 import JSON
 
 /// What a record's fields can read besides the record itself.
-struct RecordContext {
+struct RecordContext: Sendable {
   /// The tape position of the record's key, where the records are the values of an object; else -1.
   var key = -1
   /// The record's position in its list, counted from 0.
@@ -41,7 +41,8 @@ struct NestedBatch: Sendable {
 
 /// Turns the records of a page into a ``RowBatch``, and those that do not fit into ``BadRecord``s.
 ///
-/// One decoder serves one run: it keeps its working memory, and what it has learnt of enumerations, in between.
+/// One decoder serves one page after the other: it keeps its working memory, and what it has learnt of enumerations, in
+/// between.
 final class RecordDecoder {
   let plan: DecodingPlan
   let columns: [DecodingPlan.ColumnPlan]
@@ -124,6 +125,7 @@ final class RecordDecoder {
     children.deallocate()
     keys.deallocate()
     present.deallocate()
+    for column in columns.indices { fast[column].deallocate() }
     fast.deallocate()
     scratch.deallocate()
   }
@@ -135,6 +137,15 @@ final class RecordDecoder {
       + nestedDecoders.flatMap { nested in
         nested.decoder.absentColumns.map { "\(nested.plan.plan.table).\($0)" }
       }
+  }
+
+  /// Takes over which columns another decoder of the same plan had values for.
+  func learn(from other: RecordDecoder) {
+    hasSeenRecords = hasSeenRecords || other.hasSeenRecords
+    for column in columns.indices where other.present[column] { present[column] = true }
+    for (nested, other) in zip(nestedDecoders, other.nestedDecoders) {
+      nested.decoder.learn(from: other.decoder)
+    }
   }
 
   /// All decoders of nested records at any depth, owners before what they own.
@@ -265,7 +276,7 @@ final class RecordDecoder {
       // Of a row that is gone only the key counts, and when that was, if it can be read.
       if context.isTombstone, !columns[column].isKey {
         if column != context.watermark || append(tape, column, record, context, into: &batch) != nil {
-          batch.append(Cell(.missing))
+          batch.appendMissing()
         }
         continue
       }

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// One value of a row, 16 bytes. Texts and blobs lie in the batch's arena.
 public struct Cell: Sendable {
   public enum Kind: UInt8, Sendable {
@@ -5,9 +7,9 @@ public struct Cell: Sendable {
   }
 
   /// The integer, the bits of the double, or the offset of the text or blob in the arena.
-  package let payload: UInt64
+  @usableFromInline package let payload: UInt64
   /// Length of the text or blob in bytes.
-  package let length: UInt32
+  @usableFromInline package let length: UInt32
   public let kind: Kind
 
   @inline(__always)
@@ -20,35 +22,107 @@ public struct Cell: Sendable {
   @inline(__always)
   static func real(_ value: Double) -> Cell { Cell(.real, payload: value.bitPattern) }
 
-  @inline(__always)
+  @inlinable @inline(__always)
   package var integer: Int64 { Int64(bitPattern: payload) }
-  @inline(__always)
+  @inlinable @inline(__always)
   package var real: Double { Double(bitPattern: payload) }
 }
 
 /// The rows of a page as flat typed cells, row by row: what passes from decoding to storing.
 ///
-/// The cells follow ``TableSchema/synced``. No Swift object exists per row or value.
+/// The cells follow ``TableSchema/synced``. No Swift object exists per row or value. They are in memory or, where a run has
+/// too many of them, in a file: see ``RowSpool``.
 public final class RowBatch: @unchecked Sendable {
-  // Sendable: the memory is filled by a builder before this object exists, belongs to it alone and is only read
-  // from then on; `firstOrdinal` is set once, by the walk that receives the batch, before it is shared.
+  // Sendable: `firstOrdinal` and `comparison` are set once, by the walk that receives the batch, before it is shared; all
+  // else is constant or behind the mutex.
 
   /// Number of the page the rows came from, counted from 1.
   public let page: Int
   public let columnCount: Int
   public let rowCount: Int
+  /// Whether each record had a value, be it null, for every column; no more is known where it is false.
+  package let isComplete: Bool
   /// Position of the first row among all rows of the run, counted from 0.
   package internal(set) var firstOrdinal = 0
+  /// What a survey of the table made of the rows, beside the walk.
+  package var comparison: (any Sendable)?
+  private let place: Mutex<Place>
 
-  private let cells: UnsafeMutablePointer<Cell>
-  private let arena: UnsafeMutablePointer<UInt8>
+  private enum Place {
+    case memory(RowMemory)
+    case file(RowSpool.File, offset: Int, cells: Int, arena: Int)
+  }
+
+  fileprivate init(page: Int, rowCount: Int, isComplete: Bool, _ memory: RowMemory) {
+    (self.page, self.rowCount, columnCount) = (page, rowCount, memory.columnCount)
+    self.isComplete = isComplete
+    place = Mutex(.memory(memory))
+  }
+
+  /// The rows in memory, read from the file where they are there.
+  ///
+  /// - Throws: ``SpoolError``
+  package func memory() throws -> RowMemory {
+    let file: RowSpool.File
+    let (offset, cells, arena): (Int, Int, Int)
+    switch place.withLock({ $0 }) {
+    case .memory(let memory): return memory
+    case .file(let found, let start, let cellBytes, let arenaBytes):
+      (file, offset, cells, arena) = (found, start, cellBytes, arenaBytes)
+    }
+    let memory = RowMemory(columnCount: columnCount, cellBytes: cells, arenaBytes: arena)
+    try file.read(memory.cellMemory, at: offset)
+    try file.read(memory.arenaMemory, at: offset + cells)
+    return memory
+  }
+
+  /// Bytes in memory.
+  var size: Int {
+    place.withLock { if case .memory(let memory) = $0 { memory.cellBytes + memory.arenaBytes } else { 0 } }
+  }
+
+  /// Moves the rows to a file.
+  ///
+  /// - Throws: ``SpoolError``
+  func move(to file: RowSpool.File) throws {
+    try place.withLock { place in
+      guard case .memory(let memory) = place else { return }
+      let offset = try file.append([memory.cellMemory, memory.arenaMemory])
+      place = .file(file, offset: offset, cells: memory.cellBytes, arena: memory.arenaBytes)
+    }
+  }
+
+  /// A cell as a value of its own, for messages and tests; nil where the record did not have it.
+  ///
+  /// - Throws: ``SpoolError``
+  public func value(row: Int, column: Int) throws -> StoredValue? {
+    try memory().value(row: row, column: column)
+  }
+}
+
+/// The cells of a batch.
+package final class RowMemory: @unchecked Sendable {
+  // Sendable: the memory is filled before anyone else has this object, belongs to it alone and is only read from then on.
+
+  package let columnCount: Int
+  @usableFromInline let cells: UnsafeMutablePointer<Cell>
+  @usableFromInline let arena: UnsafeMutablePointer<UInt8>
+  fileprivate let cellBytes: Int
+  fileprivate let arenaBytes: Int
 
   fileprivate init(
-    page: Int, columnCount: Int, rowCount: Int, cells: UnsafeMutablePointer<Cell>,
-    arena: UnsafeMutablePointer<UInt8>
+    columnCount: Int, cells: UnsafeMutablePointer<Cell>, count: Int, arena: UnsafeMutablePointer<UInt8>,
+    arenaBytes: Int
   ) {
-    (self.page, self.columnCount, self.rowCount) = (page, columnCount, rowCount)
-    (self.cells, self.arena) = (cells, arena)
+    (self.columnCount, self.cells, self.arena) = (columnCount, cells, arena)
+    (cellBytes, self.arenaBytes) = (count * MemoryLayout<Cell>.stride, arenaBytes)
+  }
+
+  fileprivate convenience init(columnCount: Int, cellBytes: Int, arenaBytes: Int) {
+    let count = cellBytes / MemoryLayout<Cell>.stride
+    self.init(
+      columnCount: columnCount, cells: .allocate(capacity: max(count, 1)), count: count,
+      arena: .allocate(capacity: max(arenaBytes, 1)), arenaBytes: arenaBytes)
   }
 
   deinit {
@@ -56,18 +130,21 @@ public final class RowBatch: @unchecked Sendable {
     arena.deallocate()
   }
 
-  /// The cells of a row. Valid while the batch is.
-  @inline(__always)
+  fileprivate var cellMemory: UnsafeMutableRawBufferPointer { .init(start: cells, count: cellBytes) }
+  fileprivate var arenaMemory: UnsafeMutableRawBufferPointer { .init(start: arena, count: arenaBytes) }
+
+  /// The cells of a row. Valid while the object is.
+  @inlinable @inline(__always)
   package func row(_ row: Int) -> UnsafePointer<Cell> { UnsafePointer(cells + row * columnCount) }
 
-  /// The bytes of a text or blob cell. Valid while the batch is.
-  @inline(__always)
+  /// The bytes of a text or blob cell. Valid while the object is.
+  @inlinable @inline(__always)
   package func text(_ cell: Cell) -> UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: arena + Int(cell.payload), count: Int(cell.length))
   }
 
-  /// A cell as a value of its own, for messages and tests; nil where the record did not have it.
-  public func value(row index: Int, column: Int) -> StoredValue? {
+  /// A cell as a value of its own; nil where the record did not have it.
+  package func value(row index: Int, column: Int) -> StoredValue? {
     let cell = row(index)[column]
     return StoredValue(cell, text: text(cell))
   }
@@ -96,6 +173,7 @@ struct RowBatchBuilder: ~Copyable {
   private var cells: UnsafeMutablePointer<Cell>
   private var cellCapacity: Int
   private var cellCount = 0
+  private var isComplete = true
   private var arena: UnsafeMutablePointer<UInt8>
   private var arenaCapacity: Int
   private var arenaCount = 0
@@ -112,7 +190,15 @@ struct RowBatchBuilder: ~Copyable {
   consuming func finish() -> RowBatch {
     if arenaCapacity > arenaCount + arenaCount / 8 + 4096 { resizeArena(max(arenaCount, 1)) }
     if cellCapacity > cellCount + cellCount / 8 + 256 { resizeCells(max(cellCount, 1)) }
-    return RowBatch(page: page, columnCount: columnCount, rowCount: rowCount, cells: cells, arena: arena)
+    return RowBatch(
+      page: page, rowCount: rowCount, isComplete: isComplete,
+      RowMemory(
+        columnCount: columnCount, cells: cells, count: cellCount, arena: arena, arenaBytes: arenaCount))
+  }
+
+  mutating func appendMissing() {
+    isComplete = false
+    append(Cell(.missing))
   }
 
   @inline(__always)

@@ -63,26 +63,30 @@ package enum Timestamp {
   /// Writes `2026-02-02T01:01:01.001Z`: text that sorts as the instants do.
   package static func write(_ milliseconds: Int64, into out: UnsafeMutablePointer<UInt8>) {
     let parts = Parts(milliseconds)
-    func put(_ value: Int, _ width: Int, at start: Int) {
-      var value = value
-      for index in stride(from: start + width - 1, through: start, by: -1) {
-        out[index] = UInt8(truncatingIfNeeded: 48 + value % 10)
-        value /= 10
-      }
+    @inline(__always)
+    func pair(_ value: Int, at start: Int) {
+      let value = UInt32(truncatingIfNeeded: value)
+      let tens = value / 10
+      out[start] = UInt8(truncatingIfNeeded: 48 + tens)
+      out[start + 1] = UInt8(truncatingIfNeeded: 48 + value - tens * 10)
     }
-    put(parts.year, 4, at: 0)
+    let century = parts.year / 100
+    pair(century, at: 0)
+    pair(parts.year - century * 100, at: 2)
     out[4] = UInt8(ascii: "-")
-    put(parts.month, 2, at: 5)
+    pair(parts.month, at: 5)
     out[7] = UInt8(ascii: "-")
-    put(parts.day, 2, at: 8)
+    pair(parts.day, at: 8)
     out[10] = UInt8(ascii: "T")
-    put(parts.hour, 2, at: 11)
+    pair(parts.hour, at: 11)
     out[13] = UInt8(ascii: ":")
-    put(parts.minute, 2, at: 14)
+    pair(parts.minute, at: 14)
     out[16] = UInt8(ascii: ":")
-    put(parts.second, 2, at: 17)
+    pair(parts.second, at: 17)
     out[19] = UInt8(ascii: ".")
-    put(parts.millisecond, 3, at: 20)
+    let tens = parts.millisecond / 10
+    pair(tens, at: 20)
+    out[22] = UInt8(truncatingIfNeeded: 48 + parts.millisecond - tens * 10)
     out[23] = UInt8(ascii: "Z")
   }
 

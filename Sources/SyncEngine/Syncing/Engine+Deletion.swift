@@ -71,14 +71,19 @@ extension Engine {
   }
 
   /// The keys of rows that the source says are gone, by what it says last; nil where there is none.
-  func statedKeys(_ walk: Walk, _ plan: EntityPlan) -> KeyIndex? {
+  ///
+  /// - Throws: ``SpoolError``
+  func statedKeys(_ walk: Walk, _ plan: EntityPlan) throws -> KeyIndex? {
     let last = walk.tombstones.subtracting(walk.superseded)
     guard !last.isEmpty else { return nil }
     var keys = KeyIndex()
     var key = KeyBytes()
     for batch in walk.rows.map(\.batch) {
-      for row in 0..<batch.rowCount where last.contains(batch.firstOrdinal + row) {
-        key.set(plan.decoding.keyColumns, of: batch, row)
+      let rows = (0..<batch.rowCount).filter { last.contains(batch.firstOrdinal + $0) }
+      if rows.isEmpty { continue }
+      let memory = try batch.memory()
+      for row in rows {
+        key.set(plan.decoding.keyColumns, of: memory, row)
         _ = key.withBytes { keys.insert($0, ordinal: 0) }
       }
     }

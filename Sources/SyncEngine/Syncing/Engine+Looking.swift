@@ -79,10 +79,11 @@ extension Engine {
     let plan = try prepared(entity).plan
     let columns = plan.schema.synced
     let walk = try await look(entity, .records(limit), { _ in })
-    let rows = walk.rows.map(\.batch).flatMap { batch in
+    let rows = try walk.rows.map(\.batch).flatMap { batch in
+      let memory = try batch.memory()
       // Of a key that comes twice the last record counts.
-      (0..<batch.rowCount).filter { !walk.superseded.contains(batch.firstOrdinal + $0) }
-        .map { row in columns.indices.map { batch.value(row: row, column: $0) } }
+      return (0..<batch.rowCount).filter { !walk.superseded.contains(batch.firstOrdinal + $0) }
+        .map { row in columns.indices.map { memory.value(row: row, column: $0) } }
     }
     return SampleRows(
       columns: columns, rows: Array(rows.prefix(limit)), badRecords: walk.rejects.count,

@@ -143,6 +143,7 @@ extension Engine {
     }
     let rows = deletionScope(plan, parents)
     let survey = survey(plan, walker, state, increment, rows)
+    (walker.survey, walker.spool) = (survey, RowSpool(limit: options.memory))
     var isSurveyOfUse = false
     defer { if !isSurveyOfUse { survey?.end() } }
     var seen = SeenKeys()
@@ -182,16 +183,16 @@ extension Engine {
     if plan.incremental != nil, isOther, proof == nil { kept.merge(["full": "", "watermark": ""]) { $1 } }
     if plan.incremental != nil, let proof {
       let before = state["scope"] == scope ? state["watermark"] : nil
-      if let watermark = Watermark(proof: proof, walk, plan, kept: before) {
+      if let watermark = try Watermark(proof: proof, walk, plan, kept: before) {
         kept["watermark"] = watermark.text
       }
       if increment.isFull { kept.merge(["full": String(run.started), "parents": parentsNow]) { $1 } }
     }
     run.unchanged = seen.keptRows
     run.scope = scope
-    let nested = NestedGathering(plan.decoding).rows(
+    let nested = try NestedGathering(plan.decoding).rows(
       of: walk.rows, superseded: walk.superseded, keys: plan.decoding.keyColumns)
-    let gone = statedKeys(walk, plan)
+    let gone = try statedKeys(walk, plan)
     isSurveyOfUse = walker.kept?.isEmpty != false || seen.keptRows > 0
     var commit = Commit(
       rows: TableRows(

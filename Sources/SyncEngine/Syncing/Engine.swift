@@ -23,12 +23,15 @@ public final class Engine: Sendable {
     public var allowedDeletions: Int?
     /// Whether a run takes the pages that one before it had read when it was ended.
     public var resumes: Bool
+    /// Bytes of rows and keys that a run holds in memory until the commit, the largest page aside; further rows wait in a
+    /// file without a name, in the folder of `TMPDIR` or in `/var/tmp`.
+    public var memory: Int
 
     public init(
       urls: [String: String] = [:], rates: [String: API.Rate] = [:], wait: Duration = .seconds(60),
-      asksInFull: Bool = false, allowedDeletions: Int? = nil, resumes: Bool = true
+      asksInFull: Bool = false, allowedDeletions: Int? = nil, resumes: Bool = true, memory: Int = 64 << 20
     ) {
-      self.resumes = resumes
+      (self.resumes, self.memory) = (resumes, memory)
       (self.urls, self.rates, self.wait, self.asksInFull) = (urls, rates, wait, asksInFull)
       self.allowedDeletions = allowedDeletions
     }

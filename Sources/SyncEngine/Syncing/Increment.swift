@@ -45,10 +45,11 @@ struct Increment: Sendable {
 
   /// Whether a page holds a record that is older than what is known. One that is as old may stand before another one
   /// that is new.
-  func isKnown(_ rows: PageRows?) -> Bool {
+  func isKnown(_ rows: PageRows?) throws -> Bool {
     guard let known, let batch = rows?.batch else { return false }
+    let memory = try batch.memory()
     return (0..<batch.rowCount).contains { row in
-      guard let value = batch.value(row: row, column: known.column) else { return false }
+      guard let value = memory.value(row: row, column: known.column) else { return false }
       return value != .null && value.precedes(known.value)
     }
   }
@@ -64,7 +65,8 @@ struct Watermark: Sendable {
   /// Nil where the walk brought nothing to go on from.
   ///
   /// - Parameter kept: what an earlier run has kept; an instant, a number or a text never moves behind it.
-  init?(proof: ProofOfCompleteness, _ walk: Walk, _ plan: EntityPlan, kept: String?) {
+  /// - Throws: ``SpoolError``
+  init?(proof: ProofOfCompleteness, _ walk: Walk, _ plan: EntityPlan, kept: String?) throws {
     guard let policy = plan.incremental else { return nil }
     if policy.property == nil {
       guard let token = walk.token else { return nil }
@@ -74,8 +76,9 @@ struct Watermark: Sendable {
     guard let column = plan.watermarkPosition, let type = plan.watermarkType else { return nil }
     var largest: StoredValue?
     for batch in walk.rows.map(\.batch) {
+      let memory = try batch.memory()
       for row in 0..<batch.rowCount {
-        guard let value = batch.value(row: row, column: column), value != .null else { continue }
+        guard let value = memory.value(row: row, column: column), value != .null else { continue }
         if largest.map({ $0.precedes(value) }) ?? true { largest = value }
       }
     }

@@ -90,7 +90,10 @@ struct KeptPages: Sendable {
   /// - Parameters:
   ///   - rows: of the pages that were sent.
   ///   - states: of all pages of the run.
-  func isTorn(_ rows: [PageRows], _ states: [String: PageState], _ tables: [DecodingPlan.Nested]) -> Bool {
+  /// - Throws: ``SpoolError``
+  func isTorn(_ rows: [PageRows], _ states: [String: PageState], _ tables: [DecodingPlan.Nested]) throws
+    -> Bool
+  {
     guard !tables.isEmpty else { return false }
     // By table: several lists may fill one.
     var unsent: [String: KeyIndex] = [:]
@@ -111,8 +114,9 @@ struct KeptPages: Sendable {
     var key = KeyBytes()
     for page in rows {
       for (nested, table) in zip(page.nested, tables) {
+        let memory = try nested.batch.memory()
         for row in 0..<nested.batch.rowCount {
-          key.set(table.plan.keyColumns, of: nested.batch, row)
+          key.set(table.plan.keyColumns, of: memory, row)
           if key.withBytes({ unsent[table.schema.name]?.contains($0) }) == true { isTorn = true }
         }
       }

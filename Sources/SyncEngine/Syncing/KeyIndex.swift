@@ -7,15 +7,10 @@
 /// The keys of a run's rows: finds duplicates, and tells what a complete walk did not see.
 ///
 /// Keys compare as databases compare them: integers by value, text by bytes.
+///
+/// It costs what the keys ask for. As long as they come in one direction, as they do from most sources, each differs from
+/// all before, and neither a hash table nor positions are held: nine bytes for an integer.
 public struct KeyIndex: Sendable {
-  private struct Entry {
-    var start: Int
-    var hash: UInt32
-    var ordinal: UInt32
-    var part: UInt32
-    var walk: UInt8
-  }
-
   enum Insertion: Equatable {
     case new
     /// The key was there already, in this part of this walk, at this position.
@@ -26,78 +21,73 @@ public struct KeyIndex: Sendable {
     case seenBefore(at: Int)
   }
 
+  /// Where and when a key came.
+  private struct Mark: Equatable {
+    var walk: UInt8
+    var part: UInt32
+  }
+
+  /// All keys, one behind the other.
   private var bytes: [UInt8] = []
-  private var entries: [Entry] = []
-  /// Open addressing: entry number + 1, or 0 where free. The size is a power of two.
-  private var table: [UInt32]
-  /// Entries that stand in the table. Those behind them are known to differ from each other and from all before.
+  public private(set) var count = 0
+  /// Bytes of each key, where they have one length.
+  private var width: Int?
+  /// Where each key ends, where they have several.
+  private var ends: [Int] = []
+  /// The position that each key was given last; empty while it is the key's number.
+  private var given: [UInt32] = []
+  /// Where and when each key came; empty while that is ``mark`` for all.
+  private var marks: [Mark] = []
+  private var mark = Mark(walk: 0, part: 0)
+  /// Whether keys are known to be ordered: 1 where each is greater than the one before, -1 where it is less, 0 where they
+  /// are not. Nil while there are less than two.
+  private var direction: Int?
+  /// Open addressing: a key's number + 1, or 0 where free. The size is a power of two.
+  private var table: [UInt32] = []
+  /// Keys that stand in the table. Those behind them are known to differ from each other and from all before.
   private var indexed = 0
+  /// The key behind the one that came again last.
+  private var again = 0
+  /// Whether all keys were appended, so that more may be.
+  private(set) var isUnsearched = true
   private let seed = UInt64.random(in: .min ... .max)
 
-  public init() { table = Array(repeating: 0, count: 1024) }
+  public init() {}
 
-  public var count: Int { entries.count }
+  /// Memory that it holds, in bytes.
+  var memory: Int {
+    bytes.capacity + ends.capacity * 8 + given.capacity * 4 + marks.capacity * 8 + table.capacity * 4
+  }
 
   /// The position that each key was given last.
-  var ordinals: [Int] { entries.map { Int($0.ordinal) } }
+  var ordinals: [Int] { (0..<count).map { ordinal($0) } }
+
+  private func ordinal(_ number: Int) -> Int { given.isEmpty ? number : Int(given[number]) }
 
   /// Calls `body` with each key and the position that it was given last.
   package func forEach(_ body: (UnsafeBufferPointer<UInt8>, _ ordinal: Int) throws -> Void) rethrows {
     try bytes.withUnsafeBufferPointer { bytes in
-      for position in entries.indices {
-        let key = UnsafeBufferPointer(rebasing: bytes[entries[position].start..<end(position)])
-        try body(key, Int(entries[position].ordinal))
+      for number in 0..<count {
+        try body(UnsafeBufferPointer(rebasing: bytes[range(number)]), ordinal(number))
       }
     }
   }
 
-  /// Whether no key was looked for yet, so that more may be appended.
-  var isUnsearched: Bool { indexed == 0 }
-
-  /// Makes room for keys of so many bytes in all, none of which is shorter than `shortest`.
-  mutating func reserve(bytes count: Int, shortest: Int) {
-    guard entries.isEmpty else { return }
-    bytes.reserveCapacity(count)
-    entries.reserveCapacity(count / shortest)
+  /// Makes room for keys of so many bytes in all.
+  mutating func reserve(bytes count: Int) {
+    if bytes.isEmpty { bytes.reserveCapacity(count) }
   }
 
   /// Adds a key that is known to be a new one, which costs less than to find that out.
   mutating func append(new key: UnsafeBufferPointer<UInt8>, ordinal: Int, walk: UInt8 = 0, part: UInt32 = 0) {
-    entries.append(
-      Entry(
-        start: bytes.count, hash: 0, ordinal: UInt32(truncatingIfNeeded: ordinal), part: part, walk: walk))
-    bytes.append(contentsOf: key)
-  }
-
-  /// Puts all keys into the table. Only then ``ordinal(of:)`` finds them all.
-  package mutating func index() {
-    guard indexed < entries.count else { return }
-    if entries.count * 2 > table.count {
-      table = Array(repeating: 0, count: (entries.count * 2).nextPowerOfTwo)
-      indexed = 0
-    }
-    for position in indexed..<entries.count {
-      let hash = hash(at: position)
-      entries[position].hash = UInt32(truncatingIfNeeded: hash >> 32)
-      place(position, hash)
-    }
-    indexed = entries.count
-  }
-
-  private mutating func place(_ position: Int, _ hash: UInt64) {
-    var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
-    while table[slot] != 0 { slot = (slot + 1) & (table.count - 1) }
-    table[slot] = UInt32(position + 1)
-  }
-
-  private func hash(at position: Int) -> UInt64 {
-    bytes.withUnsafeBufferPointer {
-      hash(UnsafeBufferPointer(rebasing: $0[entries[position].start..<end(position)]))
-    }
+    if !follow(key) { direction = 0 }
+    store(key, ordinal, Mark(walk: walk, part: part))
   }
 
   /// Keys that were seen last in a walk.
-  func count(lastSeenIn walk: UInt8) -> Int { entries.count { $0.walk == walk } }
+  func count(lastSeenIn walk: UInt8) -> Int {
+    marks.isEmpty ? (mark.walk == walk ? count : 0) : marks.count { $0.walk == walk }
+  }
 
   /// - Parameters:
   ///   - ordinal: position of the row in the run.
@@ -106,78 +96,159 @@ public struct KeyIndex: Sendable {
   mutating func insert(
     _ key: UnsafeBufferPointer<UInt8>, ordinal: Int, walk: UInt8 = 0, part: UInt32 = 0
   ) -> Insertion {
-    if indexed < entries.count { index() }
-    let hash = hash(key)
-    var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
+    let mark = Mark(walk: walk, part: part)
+    isUnsearched = false
+    if direction != 0, follow(key) {
+      store(key, ordinal, mark)
+      return .new
+    }
+    // Keys that come again mostly come in the order in which they came.
+    if again < count, isEqual(again, key) { return note(again, ordinal, mark) }
+    if let direction, direction != 0 {
+      if let number = search(key, direction) { return note(number, ordinal, mark) }
+      self.direction = 0
+    }
+    index()
+    if (count + 1) * 2 > table.count { grow() }
+    var slot = Int(truncatingIfNeeded: hash(key)) & (table.count - 1)
     while table[slot] != 0 {
-      let position = Int(table[slot]) - 1
-      if matches(position, hash, key) {
-        let earlier = Int(entries[position].ordinal)
-        let known = entries[position]
-        entries[position].ordinal = UInt32(truncatingIfNeeded: ordinal)
-        (entries[position].walk, entries[position].part) = (walk, part)
-        if known.walk != walk { return .seenBefore(at: earlier) }
-        return known.part == part ? .duplicate(of: earlier) : .duplicateOfOtherPart(of: earlier)
-      }
+      let number = Int(table[slot]) - 1
+      if isEqual(number, key) { return note(number, ordinal, mark) }
       slot = (slot + 1) & (table.count - 1)
     }
-    entries.append(
-      Entry(
-        start: bytes.count, hash: UInt32(truncatingIfNeeded: hash >> 32),
-        ordinal: UInt32(truncatingIfNeeded: ordinal), part: part, walk: walk))
-    bytes.append(contentsOf: key)
-    table[slot] = UInt32(entries.count)
-    indexed = entries.count
-    if entries.count * 2 > table.count { grow() }
+    store(key, ordinal, mark)
+    table[slot] = UInt32(count)
+    indexed = count
     return .new
   }
 
-  package func contains(_ key: UnsafeBufferPointer<UInt8>) -> Bool { ordinal(of: key) != nil }
-
-  /// The position that a key was given last; nil for one that is not there.
-  package func ordinal(of key: UnsafeBufferPointer<UInt8>) -> Int? {
-    position(of: key).map { Int(entries[$0].ordinal) }
+  /// Adds a key of one integer that is greater than all before, and tells whether it is: the usual case, at the least cost.
+  @inline(__always)
+  mutating func append(rising key: Int64, ordinal: Int, walk: UInt8, part: UInt32) -> Bool {
+    guard direction == 1, width == KeyBytes.integerLength, ordinal == count, given.isEmpty, marks.isEmpty,
+      mark == Mark(walk: walk, part: part)
+    else { return false }
+    let end = bytes.count
+    let last = bytes.withUnsafeBytes { bytes in
+      KeyBytes.integer(UnsafeRawBufferPointer(rebasing: bytes[(end - KeyBytes.integerLength)...]))
+    }
+    guard let last, key > last else { return false }
+    bytes.append(KeyBytes.integerTag)
+    withUnsafeBytes(of: key.littleEndian) { bytes.append(contentsOf: $0) }
+    count += 1
+    isUnsearched = false
+    return true
   }
 
-  private func position(of key: UnsafeBufferPointer<UInt8>) -> Int? {
-    precondition(indexed == entries.count)
-    let hash = hash(key)
-    var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
+  /// Whether a key goes on in the direction of those before, so that it is a new one.
+  private mutating func follow(_ key: UnsafeBufferPointer<UInt8>) -> Bool {
+    if count == 0 { return true }
+    let order = compare(key, count - 1)
+    // Two keys make a direction.
+    if direction == nil, order != 0 { direction = order }
+    return order != 0 && order == direction
+  }
+
+  private mutating func store(_ key: UnsafeBufferPointer<UInt8>, _ ordinal: Int, _ mark: Mark) {
+    if count == 0 {
+      (width, self.mark) = (key.count, mark)
+    } else if let width, width != key.count {
+      ends = (1...count).map { $0 * width }
+      self.width = nil
+    }
+    if !given.isEmpty || ordinal != count {
+      if given.isEmpty { given = (0..<UInt32(count)).map { $0 } }
+      given.append(UInt32(truncatingIfNeeded: ordinal))
+    }
+    if !marks.isEmpty || mark != self.mark {
+      if marks.isEmpty { marks = Array(repeating: self.mark, count: count) }
+      marks.append(mark)
+    }
+    bytes.append(contentsOf: key)
+    count += 1
+    if width == nil { ends.append(bytes.count) }
+  }
+
+  /// A key came again.
+  private mutating func note(_ number: Int, _ ordinal: Int, _ mark: Mark) -> Insertion {
+    again = number + 1
+    let earlier = self.ordinal(number)
+    if given.isEmpty { given = (0..<UInt32(count)).map { $0 } }
+    given[number] = UInt32(truncatingIfNeeded: ordinal)
+    let known = marks.isEmpty ? self.mark : marks[number]
+    if known != mark {
+      if marks.isEmpty { marks = Array(repeating: self.mark, count: count) }
+      marks[number] = mark
+    }
+    if known.walk != mark.walk { return .seenBefore(at: earlier) }
+    return known.part == mark.part ? .duplicate(of: earlier) : .duplicateOfOtherPart(of: earlier)
+  }
+
+  // MARK: Looking up
+
+  package mutating func contains(_ key: UnsafeBufferPointer<UInt8>) -> Bool { number(of: key) != nil }
+
+  /// The position that a key was given last; nil for one that is not there.
+  package mutating func ordinal(of key: UnsafeBufferPointer<UInt8>) -> Int? {
+    number(of: key).map { ordinal($0) }
+  }
+
+  private mutating func number(of key: UnsafeBufferPointer<UInt8>) -> Int? {
+    if let direction, direction != 0 { return search(key, direction) }
+    index()
+    if table.isEmpty { return nil }
+    var slot = Int(truncatingIfNeeded: hash(key)) & (table.count - 1)
     while table[slot] != 0 {
-      let position = Int(table[slot]) - 1
-      if matches(position, hash, key) { return position }
+      let number = Int(table[slot]) - 1
+      if isEqual(number, key) { return number }
       slot = (slot + 1) & (table.count - 1)
     }
     return nil
   }
 
-  /// The same for keys that are looked for in the order in which they came, more or less: a table's order and that of the
-  /// pages are often the same.
+  /// Halves the ordered keys until one is left.
+  private func search(_ key: UnsafeBufferPointer<UInt8>, _ direction: Int) -> Int? {
+    var rest = 0..<count
+    while !rest.isEmpty {
+      let middle = rest.lowerBound + rest.count / 2
+      let order = compare(key, middle)
+      if order == 0 { return middle }
+      rest = order == direction ? middle + 1..<rest.upperBound : rest.lowerBound..<middle
+    }
+    return nil
+  }
+
+  /// The same for keys that are looked for in the order in which they came, or the other way round, more or less: a table's
+  /// order and that of the pages are often the same.
   ///
   /// - Parameter hint: where the key may be; it is set to where the next one may be.
   package mutating func ordinal(of key: UnsafeBufferPointer<UInt8>, hint: inout Int) -> Int? {
-    if hint < entries.count, isEqual(hint, key) {
+    if hint < count, isEqual(hint, key) {
       hint += 1
-      return Int(entries[hint - 1].ordinal)
+      return ordinal(hint - 1)
     }
-    index()
-    guard let position = position(of: key) else { return nil }
-    hint = position + 1
-    return Int(entries[position].ordinal)
+    // `hint` is behind the one that was found last.
+    if hint >= 2, isEqual(hint - 2, key) {
+      hint -= 1
+      return ordinal(hint - 1)
+    }
+    guard let number = number(of: key) else { return nil }
+    hint = number + 1
+    return ordinal(number)
   }
 
   /// The same for a key that is one integer.
   package mutating func ordinal(of key: Int64, hint: inout Int) -> Int? {
-    if hint < entries.count {
-      let start = entries[hint].start
-      if end(hint) - start == KeyBytes.integerLength,
+    if hint < count {
+      let range = range(hint)
+      if range.count == KeyBytes.integerLength,
         bytes.withUnsafeBytes({
-          $0[start] == KeyBytes.integerTag
-            && $0.loadUnaligned(fromByteOffset: start + 1, as: Int64.self) == key.littleEndian
+          $0[range.lowerBound] == KeyBytes.integerTag
+            && $0.loadUnaligned(fromByteOffset: range.lowerBound + 1, as: Int64.self) == key.littleEndian
         })
       {
         hint += 1
-        return Int(entries[hint - 1].ordinal)
+        return ordinal(hint - 1)
       }
     }
     var bytes = KeyBytes()
@@ -185,26 +256,71 @@ public struct KeyIndex: Sendable {
     return bytes.withBytes { ordinal(of: $0, hint: &hint) }
   }
 
-  private func end(_ position: Int) -> Int {
-    position + 1 < entries.count ? entries[position + 1].start : bytes.count
+  // MARK: Comparing
+
+  @inline(__always)
+  private func range(_ number: Int) -> Range<Int> {
+    if let width { return number * width..<(number + 1) * width }
+    return (number == 0 ? 0 : ends[number - 1])..<ends[number]
   }
 
-  private func matches(_ position: Int, _ hash: UInt64, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
-    entries[position].hash == UInt32(truncatingIfNeeded: hash >> 32) && isEqual(position, key)
-  }
-
-  private func isEqual(_ position: Int, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
-    let start = entries[position].start
-    guard end(position) - start == key.count else { return false }
+  private func isEqual(_ number: Int, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
+    let range = range(number)
+    guard range.count == key.count else { return false }
     guard let base = key.baseAddress else { return true }
     return bytes.withUnsafeBufferPointer { bytes in
-      bytes.baseAddress.map { memcmp($0 + start, base, key.count) == 0 } ?? false
+      bytes.baseAddress.map { memcmp($0 + range.lowerBound, base, key.count) == 0 } ?? false
     }
   }
 
+  /// 1 where the key is greater than that with a number, -1 where it is less, 0 where it is the same. Keys of one integer are
+  /// ordered by their values and stand before all others, which are ordered by their bytes.
+  private func compare(_ key: UnsafeBufferPointer<UInt8>, _ number: Int) -> Int {
+    let range = range(number)
+    return bytes.withUnsafeBytes {
+      Self.compare(UnsafeRawBufferPointer(key), UnsafeRawBufferPointer(rebasing: $0[range]))
+    }
+  }
+
+  @inline(__always)
+  private static func compare(_ one: UnsafeRawBufferPointer, _ two: UnsafeRawBufferPointer) -> Int {
+    switch (KeyBytes.integer(one), KeyBytes.integer(two)) {
+    case (let one?, let two?): return one == two ? 0 : one > two ? 1 : -1
+    case (nil, .some): return 1
+    case (.some, nil): return -1
+    case (nil, nil):
+      var order = 0
+      if let a = one.baseAddress, let b = two.baseAddress {
+        order = Int(memcmp(a, b, min(one.count, two.count)))
+      }
+      return (order == 0 ? one.count - two.count : order).signum()
+    }
+  }
+
+  // MARK: The table
+
+  /// Puts all keys into the table.
+  private mutating func index() {
+    guard indexed < count else { return }
+    if count * 2 > table.count {
+      table = Array(repeating: 0, count: max(1024, (count * 2).nextPowerOfTwo))
+      indexed = 0
+    }
+    for number in indexed..<count { place(number) }
+    indexed = count
+  }
+
   private mutating func grow() {
-    table = Array(repeating: 0, count: table.count * 4)
-    for position in entries.indices { place(position, hash(at: position)) }
+    table = Array(repeating: 0, count: max(1024, table.count * 2))
+    for number in 0..<count { place(number) }
+  }
+
+  private mutating func place(_ number: Int) {
+    let range = range(number)
+    let hash = bytes.withUnsafeBufferPointer { self.hash(UnsafeBufferPointer(rebasing: $0[range])) }
+    var slot = Int(truncatingIfNeeded: hash) & (table.count - 1)
+    while table[slot] != 0 { slot = (slot + 1) & (table.count - 1) }
+    table[slot] = UInt32(number + 1)
   }
 
   /// Eight bytes at a time through a multiplication; seeded, so that no source can prepare colliding keys.
@@ -245,6 +361,13 @@ package struct KeyBytes {
 
   package init() {}
 
+  /// The value of a key that is one integer; nil for another one.
+  @inline(__always)
+  static func integer(_ key: UnsafeRawBufferPointer) -> Int64? {
+    guard key.count == integerLength, key[0] == integerTag else { return nil }
+    return Int64(littleEndian: key.loadUnaligned(fromByteOffset: 1, as: Int64.self))
+  }
+
   package mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
   package mutating func append(_ value: Int64) {
@@ -278,10 +401,10 @@ package struct KeyBytes {
   }
 
   @inline(__always)
-  mutating func append(_ cell: Cell, of batch: RowBatch) {
+  mutating func append(_ cell: Cell, of memory: RowMemory) {
     switch cell.kind {
     case .integer: append(cell.integer)
-    case .text, .blob: append(batch.text(cell))
+    case .text, .blob: append(memory.text(cell))
     case .real: append(cell.real)
     case .null, .missing: appendNull()
     }

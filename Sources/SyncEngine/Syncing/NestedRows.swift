@@ -21,7 +21,8 @@ struct NestedGathering {
   /// - Parameters:
   ///   - pages: all pages of the run.
   ///   - superseded: rows of the entity itself that a later one replaces; what came in them counts no more.
-  func rows(of pages: [PageRows], superseded: Set<Int>, keys: [Int]) -> [NestedRows] {
+  /// - Throws: ``SpoolError``
+  func rows(of pages: [PageRows], superseded: Set<Int>, keys: [Int]) throws -> [NestedRows] {
     var gone: [Set<Int>] = []
     var found: [NestedRows] = []
     for (table, nested) in tables.enumerated() {
@@ -40,20 +41,23 @@ struct NestedGathering {
         part.batch.firstOrdinal = ordinal
         ordinal += part.batch.rowCount
         if part.batch.rowCount > 0 { batches.append(part.batch) }
+        let memory = try part.batch.memory()
         for row in 0..<part.batch.rowCount {
           if goneOwners.contains(owners.firstOrdinal + Int(part.owners[row])) {
             goneHere.insert(part.batch.firstOrdinal + row)
             continue
           }
-          bytes.set(nested.plan.keyColumns, of: part.batch, row)
+          bytes.set(nested.plan.keyColumns, of: memory, row)
           switch bytes.withBytes({ seen.insert($0, ordinal: part.batch.firstOrdinal + row) }) {
           case .new: break
           case .duplicate(let earlier), .duplicateOfOtherPart(let earlier), .seenBefore(let earlier):
             goneHere.insert(earlier)
           }
         }
+        if part.lists.isEmpty { continue }
+        let ownerMemory = try owners.memory()
         for list in part.lists where !goneOwners.contains(owners.firstOrdinal + Int(list)) {
-          bytes.set(ownerKeys, of: owners, Int(list))
+          bytes.set(ownerKeys, of: ownerMemory, Int(list))
           bytes.withBytes { _ = lists.insert($0, ordinal: 0) }
         }
       }
@@ -72,9 +76,9 @@ struct NestedGathering {
 
 extension KeyBytes {
   /// The key of a row.
-  mutating func set(_ columns: [Int], of batch: RowBatch, _ row: Int) {
+  mutating func set(_ columns: [Int], of memory: RowMemory, _ row: Int) {
     removeAll()
-    let cells = batch.row(row)
-    for column in columns { append(cells[column], of: batch) }
+    let cells = memory.row(row)
+    for column in columns { append(cells[column], of: memory) }
   }
 }

@@ -155,10 +155,17 @@ public enum SurveyPurpose: Sendable {
 
 /// A table as it was while the source was asked. A commit believes it only where that is as good as to look again.
 public protocol TableSurvey: Sendable {
-  /// Waits until they are read.
+  /// Shows rows as they come, beside the walk and several at a time, before anyone else has them. What the survey makes of
+  /// them may be kept in ``RowBatch/comparison``.
+  func compare(_ rows: RowBatch)
+  /// Waits until it is read.
   func finish() async
   /// Ends the reading: nobody waits for it.
   func end()
+}
+
+extension TableSurvey {
+  public func compare(_ rows: RowBatch) {}
 }
 
 /// The right to run on a table.

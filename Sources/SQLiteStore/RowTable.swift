@@ -1,0 +1,153 @@
+import CSQLite
+import SyncEngine
+
+/// The cells of a page as a table that SQL reads (sqlite.org/vtab.html#eponymous_only_virtual_tables), so that one statement
+/// writes all its rows: about half the time of binding and stepping row by row.
+final class RowTable {
+  /// Its name in SQL.
+  let name: String
+  private let connection: Connection
+  private let source: UnsafeMutablePointer<Source>
+  private let module: UnsafeMutablePointer<sqlite3_module>
+
+  /// What a scan runs over.
+  fileprivate struct Source {
+    let forms: CellForms
+    var memory: RowMemory?
+    /// The rows that are there, by their number in the page.
+    var rows: [Int] = []
+  }
+
+  /// SQLite's own part comes first in both (sqlite.org/c3ref/vtab.html).
+  fileprivate struct Table {
+    var base = sqlite3_vtab()
+    let source: UnsafeMutablePointer<Source>
+  }
+
+  fileprivate struct Cursor {
+    var base = sqlite3_vtab_cursor()
+    let source: UnsafeMutablePointer<Source>
+    var position = 0
+    var cells: UnsafePointer<Cell>?
+
+    mutating func move(to position: Int) {
+      self.position = position
+      let rows = source.pointee.rows
+      cells = position < rows.count ? source.pointee.memory?.row(rows[position]) : nil
+    }
+  }
+
+  init(_ name: String, _ forms: CellForms, in connection: Connection) throws {
+    (self.name, self.connection) = (name, connection)
+    source = .allocate(capacity: 1)
+    source.initialize(to: Source(forms: forms))
+    module = .allocate(capacity: 1)
+    module.initialize(to: Self.makeModule())
+    let code = sqlite3_create_module_v2(connection.handle, name, module, source, nil)
+    if code != SQLITE_OK { throw connection.error(code, nil) }
+  }
+
+  deinit {
+    // No statement reads from it any more: who made them has finalised them.
+    sqlite3_create_module_v2(connection.handle, name, nil, nil, nil)
+    source.deinitialize(count: 1)
+    source.deallocate()
+    module.deallocate()
+  }
+
+  /// The rows that the next scan reads.
+  func set(_ memory: RowMemory?, _ rows: [Int]) {
+    (source.pointee.memory, source.pointee.rows) = (memory, rows)
+  }
+
+  static func column(_ column: Int) -> String { "c\(column)" }
+
+  private static func makeModule() -> sqlite3_module {
+    var module = sqlite3_module()
+    // Without xCreate it is there by its name alone.
+    module.xConnect = { database, source, _, _, table, _ in
+      guard let source = source?.assumingMemoryBound(to: Source.self), let table else { return SQLITE_ERROR }
+      let columns = source.pointee.forms.columns.indices.map { RowTable.column($0) }
+      let code = sqlite3_declare_vtab(database, "CREATE TABLE rows (\(columns.joined(separator: ", ")))")
+      if code != SQLITE_OK { return code }
+      csqlite_vtab_direct_only(database)
+      let made = UnsafeMutablePointer<Table>.allocate(capacity: 1)
+      made.initialize(to: Table(source: source))
+      table.pointee = UnsafeMutableRawPointer(made).assumingMemoryBound(to: sqlite3_vtab.self)
+      return SQLITE_OK
+    }
+    module.xDisconnect = { table in
+      UnsafeMutableRawPointer(table)?.assumingMemoryBound(to: Table.self).deallocate()
+      return SQLITE_OK
+    }
+    module.xBestIndex = { _, plan in
+      plan?.pointee.estimatedRows = 1000
+      plan?.pointee.estimatedCost = 1000
+      return SQLITE_OK
+    }
+    module.xOpen = { table, cursor in
+      guard let table = UnsafeMutableRawPointer(table)?.assumingMemoryBound(to: Table.self), let cursor else {
+        return SQLITE_ERROR
+      }
+      let made = UnsafeMutablePointer<Cursor>.allocate(capacity: 1)
+      made.initialize(to: Cursor(source: table.pointee.source))
+      cursor.pointee = UnsafeMutableRawPointer(made).assumingMemoryBound(to: sqlite3_vtab_cursor.self)
+      return SQLITE_OK
+    }
+    module.xClose = { cursor in
+      RowTable.cursor(cursor)?.deallocate()
+      return SQLITE_OK
+    }
+    module.xFilter = { cursor, _, _, _, _ in
+      RowTable.cursor(cursor)?.pointee.move(to: 0)
+      return SQLITE_OK
+    }
+    module.xNext = { cursor in
+      guard let cursor = RowTable.cursor(cursor) else { return SQLITE_ERROR }
+      cursor.pointee.move(to: cursor.pointee.position + 1)
+      return SQLITE_OK
+    }
+    module.xEof = { RowTable.cursor($0)?.pointee.cells == nil ? 1 : 0 }
+    module.xColumn = { cursor, context, column in
+      guard let cursor = RowTable.cursor(cursor), let cells = cursor.pointee.cells, let context else {
+        return SQLITE_ERROR
+      }
+      let source = cursor.pointee.source
+      guard let memory = source.pointee.memory else { return SQLITE_ERROR }
+      var result = Result(context: context)
+      source.pointee.forms.put(cells[Int(column)], Int(column), of: memory, into: &result)
+      return SQLITE_OK
+    }
+    module.xRowid = { cursor, row in
+      row?.pointee = Int64(RowTable.cursor(cursor)?.pointee.position ?? 0)
+      return SQLITE_OK
+    }
+    return module
+  }
+
+  @inline(__always)
+  private static func cursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>?) -> UnsafeMutablePointer<
+    Cursor
+  >? {
+    UnsafeMutableRawPointer(cursor)?.assumingMemoryBound(to: Cursor.self)
+  }
+
+  /// The value that SQLite is given for a column.
+  private struct Result: CellSink {
+    let context: OpaquePointer
+
+    func null(_ column: Int) { sqlite3_result_null(context) }
+    func integer(_ value: Int64, _ column: Int) { sqlite3_result_int64(context, value) }
+    func real(_ value: Double, _ column: Int) { sqlite3_result_double(context, value) }
+    func text(_ bytes: UnsafeBufferPointer<UInt8>, _ column: Int) {
+      csqlite_result_text_static(context, bytes.baseAddress, Int32(truncatingIfNeeded: bytes.count))
+    }
+    func passingText(_ bytes: UnsafeBufferPointer<UInt8>, _ column: Int) {
+      csqlite_result_text_transient(context, bytes.baseAddress, Int32(truncatingIfNeeded: bytes.count))
+    }
+    func blob(_ bytes: UnsafeBufferPointer<UInt8>, _ column: Int) {
+      if bytes.isEmpty { return sqlite3_result_zeroblob(context, 0) }
+      csqlite_result_blob_static(context, bytes.baseAddress, Int32(truncatingIfNeeded: bytes.count))
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import CSQLite
+import Dispatch
+import SyncEngine
+import Synchronization
+
+/// What a table holds, read on a connection of its own while the source is asked: its keys, and a digest of each row where
+/// rows come to be compared. It holds as long as nobody commits.
+final class TableContent: TableSurvey {
+  /// Bytes of the keys that are held at most; those of a larger table are read in the commit.
+  private static let keyLimit = 32 << 20
+  /// Rows of which a digest is held at most, 16 bytes each; larger tables are compared in the commit.
+  private static let digestLimit = 1 << 20
+
+  private struct Reading {
+    let connection: Connection
+    /// The state of the database that was read (sqlite.org/pragma.html#pragma_data_version).
+    let version: Int64
+    /// Nil where they are too many.
+    var keys: Keys? = Keys()
+    var digests: DigestList?
+
+    /// Whether nobody has committed since.
+    var isCurrent: Bool { get throws { try connection.integer("PRAGMA data_version") == version } }
+  }
+
+  private struct Keys {
+    var bytes: [UInt8] = []
+    /// Where each key ends.
+    var ends: [UInt32] = []
+
+    init() {
+      // Memory that is never written to costs nothing, and to move it while it grows does.
+      bytes.reserveCapacity(keyLimit)
+      ends.reserveCapacity(keyLimit / KeyBytes.integerLength)
+    }
+  }
+
+  /// Nil until it is read, and where it cannot be.
+  private let reading = Mutex<Reading?>(nil)
+  private let work = DispatchGroup()
+  private let cancellation = Cancellation()
+  private let schema: TableSchema
+  /// The columns that tell whether a row has changed, among those of a record; none where that is not asked for.
+  private let compared: [Int]
+  private let forms: CellForms
+  private let secret = DigestSecret()
+  /// Whether digests are of no use any more.
+  private let isGivenUp = Atomic(false)
+
+  init(of schema: TableSchema, for purpose: SurveyPurpose, path: String) {
+    self.schema = schema
+    let columns = schema.synced
+    forms = CellForms(columns)
+    compared =
+      purpose == .rows ? columns.indices.filter { columns[$0].role == .key || columns[$0].marksChange } : []
+    let cancellation = cancellation
+    // It holds this object, and ends with it: who has no use for the content calls `end`.
+    DispatchQueue.global(qos: .userInitiated).async(group: work) { [self] in
+      let read = try? read(path, cancellation)
+      if read?.digests == nil { isGivenUp.store(true, ordering: .relaxed) }
+      reading.withLock { $0 = read }
+    }
+  }
+
+  private func read(_ path: String, _ cancellation: Cancellation) throws -> Reading? {
+    let connection = try Connection(path: path, busyLimit: .zero)
+    connection.watch(cancellation)
+    // Each page is read once: a larger cache would be fresh memory and no use.
+    try connection.execute("PRAGMA cache_size = -512")
+    guard let version = try connection.integer("PRAGMA data_version") else { return nil }
+    var reading = Reading(connection: connection, version: version)
+    if !compared.isEmpty, try TableDifference(of: schema, in: connection).asText.isEmpty {
+      reading.digests = DigestList()
+    } else {
+      isGivenUp.store(true, ordering: .relaxed)
+    }
+    let keys = schema.keys
+    let columns = reading.digests == nil ? [] : compared.map { schema.synced[$0] }
+    let names = (keys + columns).map { quoted($0.name) }.joined(separator: ", ")
+    let statement = try connection.prepare("SELECT \(names) FROM main.\(quoted(schema.name))")
+    let types = keys.map(\.type)
+    var reader = KeyReader(types)
+    while try connection.step(statement) {
+      if reading.keys != nil {
+        reader.withKey(types.count, of: { ColumnCell(statement: statement.handle, column: Int32($0)) }) {
+          reading.keys?.bytes.append(contentsOf: $0)
+        }
+        let count = reading.keys?.bytes.count ?? 0
+        if count > Self.keyLimit { reading.keys = nil } else { reading.keys?.ends.append(UInt32(count)) }
+      }
+      if let count = reading.digests?.count {
+        if count == Self.digestLimit {
+          isGivenUp.store(true, ordering: .relaxed)
+          reading.digests = nil
+        } else {
+          reading.digests?.append(digest(of: statement, from: keys.count, columns.count))
+        }
+      }
+      if reading.keys == nil, reading.digests == nil { return nil }
+    }
+    return reading
+  }
+
+  func finish() async {
+    await withCheckedContinuation { continuation in
+      work.notify(queue: .global(qos: .userInitiated)) { continuation.resume() }
+    }
+  }
+
+  func end() { cancellation.cancel() }
+
+  // MARK: Keys
+
+  /// Calls `body` with each key of the table.
+  ///
+  /// - Returns: false where somebody has committed since the keys were read, or they could not be read; `body` is not
+  ///   called then.
+  func forEach(of table: TableSchema, _ body: (UnsafeBufferPointer<UInt8>) throws -> Void) throws -> Bool {
+    guard table.name == schema.name, table.keys == schema.keys else { return false }
+    return try reading.withLock { reading in
+      guard let reading, let keys = reading.keys, try reading.isCurrent else { return false }
+      try keys.bytes.withUnsafeBufferPointer { bytes in
+        var start = 0
+        for end in keys.ends {
+          try body(UnsafeBufferPointer(rebasing: bytes[start..<Int(end)]))
+          start = Int(end)
+        }
+      }
+      return true
+    }
+  }
+
+  // MARK: Rows
+
+  /// Hands over the digests of the table's rows; nil where there are none, or somebody has committed since.
+  func digests(of table: TableSchema) throws -> DigestList? {
+    guard table == schema else { return nil }
+    return try reading.withLock { reading in
+      guard let current = reading, try current.isCurrent else { return nil }
+      reading?.digests = nil
+      return current.digests
+    }
+  }
+
+  func compare(_ rows: RowBatch) {
+    guard !compared.isEmpty, rows.isComplete, rows.rowCount > 0, !isGivenUp.load(ordering: .relaxed),
+      let memory = try? rows.memory()
+    else { return }
+    rows.comparison = PageDigests(
+      digests: (0..<rows.rowCount).map { row in
+        let cells = memory.row(row)
+        var sink = DigestSink(secret)
+        for column in compared { forms.put(cells[column], column, of: memory, into: &sink) }
+        return sink.digest
+      })
+  }
+
+  /// The digest of the row that a statement stands at.
+  private func digest(of statement: borrowing Statement, from first: Int, _ count: Int) -> RowDigest {
+    var sink = DigestSink(secret)
+    for column in 0..<count {
+      // One look-up of the value in place of one for each question; nobody else uses the connection
+      // (sqlite.org/c3ref/column_blob.html).
+      let cell = ArgumentCell(value: sqlite3_column_value(statement.handle, Int32(first + column)))
+      switch cell.type {
+      case SQLITE_INTEGER: sink.integer(cell.integer, column)
+      case SQLITE_FLOAT: sink.real(cell.real, column)
+      case SQLITE_TEXT: sink.text(cell.text, column)
+      case SQLITE_BLOB: sink.blob(cell.blob, column)
+      default: sink.null(column)
+      }
+    }
+    return sink.digest
+  }
+}
+
+/// The digests of a page's rows.
+struct PageDigests: Sendable {
+  let digests: [RowDigest]
+}
+
+/// A digest of the values that a table holds, told apart by their types.
+private struct DigestSink: CellSink {
+  var digest: RowDigest
+  private let secret: DigestSecret
+
+  init(_ secret: DigestSecret) { (digest, self.secret) = (RowDigest(secret), secret) }
+
+  @inline(__always)
+  mutating func null(_ column: Int) { digest.add(0, 5, secret) }
+  @inline(__always)
+  mutating func integer(_ value: Int64, _ column: Int) { digest.add(UInt64(bitPattern: value), 1, secret) }
+  @inline(__always)
+  mutating func real(_ value: Double, _ column: Int) {
+    // The two zeros are one value.
+    digest.add(value == 0 ? 0 : value.bitPattern, 2, secret)
+  }
+  @inline(__always)
+  mutating func text(_ bytes: UnsafeBufferPointer<UInt8>, _ column: Int) {
+    digest.add(UnsafeRawBufferPointer(bytes), kind: 3, secret)
+  }
+  @inline(__always)
+  mutating func passingText(_ bytes: UnsafeBufferPointer<UInt8>, _ column: Int) { text(bytes, column) }
+  @inline(__always)
+  mutating func blob(_ bytes: UnsafeBufferPointer<UInt8>, _ column: Int) {
+    digest.add(UnsafeRawBufferPointer(bytes), kind: 4, secret)
+  }
+}

@@ -1,0 +1,99 @@
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+/// The rows of a run until they are written: in memory up to a limit, and from there on in a file without a name, which is
+/// gone with the process.
+final class RowSpool: Sendable {
+  /// Bytes that are held in memory.
+  private let limit: Int
+  private let state = Mutex<(held: Int, file: File?)>((0, nil))
+
+  /// - Parameter limit: bytes of rows in memory.
+  init(limit: Int) { self.limit = limit }
+
+  /// Keeps the rows of one page.
+  ///
+  /// - Parameter others: bytes that the run holds besides rows.
+  /// - Throws: ``SpoolError``
+  func keep(_ rows: PageRows, besides others: Int) throws {
+    let batches = [rows.batch] + rows.nested.map(\.batch)
+    let size = batches.reduce(0) { $0 + $1.size }
+    try state.withLock { state in
+      if state.held + size + others <= limit {
+        state.held += size
+        return
+      }
+      let file = try state.file ?? File()
+      state.file = file
+      for batch in batches where batch.rowCount > 0 { try batch.move(to: file) }
+    }
+  }
+
+  /// A file that has no name.
+  final class File: Sendable {
+    private let descriptor: Int32
+    private let end = Mutex(0)
+
+    /// In the folder for temporary files that may be large: the one that `TMPDIR` names, else `/var/tmp`, else `/tmp`.
+    init() throws {
+      let folder = Self.folder
+      let path = "\(folder)/syncd-\(Engine.newRunID())"
+      let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      guard descriptor >= 0 else { throw SpoolError(folder, errno) }
+      unlink(path)
+      self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    private static var folder: String {
+      if let named = getenv("TMPDIR").map({ String(cString: $0) }), !named.isEmpty { return named }
+      return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"
+    }
+
+    /// - Returns: where the bytes begin.
+    func append(_ parts: [UnsafeMutableRawBufferPointer]) throws -> Int {
+      try end.withLock { end in
+        let start = end
+        for part in parts {
+          var rest = UnsafeRawBufferPointer(part)
+          while !rest.isEmpty {
+            let written = pwrite(descriptor, rest.baseAddress, rest.count, off_t(end))
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { throw SpoolError(Self.folder, errno) }
+            end += written
+            rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+          }
+        }
+        return start
+      }
+    }
+
+    /// Fills the memory with the bytes that stand at an offset.
+    func read(_ memory: UnsafeMutableRawBufferPointer, at offset: Int) throws {
+      var (rest, offset) = (memory, offset)
+      while !rest.isEmpty {
+        let count = pread(descriptor, rest.baseAddress, rest.count, off_t(offset))
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { throw SpoolError(Self.folder, count == 0 ? EIO : errno) }
+        offset += count
+        rest = UnsafeMutableRawBufferPointer(rebasing: rest[count...])
+      }
+    }
+  }
+}
+
+/// Rows that have no room in memory have none on the disk either.
+package struct SpoolError: Error, CustomStringConvertible {
+  package let description: String
+
+  init(_ folder: String, _ code: Int32) {
+    description =
+      "rows that do not fit into memory cannot be kept in \(folder) (TMPDIR): \(String(cString: strerror(code)))"
+  }
+}
