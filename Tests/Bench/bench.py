@@ -33,7 +33,7 @@ def options():
     parser.add_argument("--list", action="store_true", help="what can be measured")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="after one to warm up (default: 5)")
     parser.add_argument("--rows", type=int, default=works.ROWS, metavar="N",
-                        help="books (default: %d); with another number there are no bars for them" % works.ROWS)
+                        help="books (default: %d); with another number there are no bars and no peers" % works.ROWS)
     parser.add_argument("--json", metavar="FILE", help="write the numbers of every run to a file")
     parser.add_argument("--baseline", metavar="FILE", help="another build of BenchEntities, measured in turn")
     parser.add_argument("--programs", metavar="FOLDER", help="take BenchEntities and syncd from there; build nothing")
@@ -125,7 +125,8 @@ def main():
                 "machine": platform.machine(), "system": platform.platform(), "cores": os.cpu_count(),
                 "rounds": chosen.rounds, "lines": [record(line) for line in lines], "broken": broken,
             }, file, indent=1)
-    print("%d works failed, %d bars hold, %d bars missed" % (len(broken), len(bars) - missed, missed))
+    print("%d works done, %d broken; %d bars hold, %d missed" % (
+        len(chosen.work) - len(broken), len(broken), len(bars) - missed, missed))
     return 1 if broken or missed else 0
 
 

@@ -36,10 +36,13 @@ class Contestant:
         self.environment, self.rounds = environment or {}, rounds
 
 
+def variables(own):
+    """The environment without what would change a program's work, and with what is its own."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("SYNCD_", "PG"))} | own
+
+
 def run(words, environment, folder):
     """Runs a program in a folder to its end, and fails where it does."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(("SYNCD_", "PG"))}
-    variables.update(environment)
     log = os.path.join(folder, "output")
     os.chdir(folder)
     write = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
@@ -47,7 +50,7 @@ def run(words, environment, folder):
         (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, log, write, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2)]
     start = time.perf_counter()
-    process = os.posix_spawnp(words[0], words, variables, file_actions=actions)
+    process = os.posix_spawnp(words[0], words, variables(environment), file_actions=actions)
     late = []
     signal.signal(signal.SIGALRM, lambda *_: (late.append(True), os.kill(process, signal.SIGKILL)))
     signal.alarm(LIMIT)

@@ -7,7 +7,7 @@ source.py documents FOLDER [--rows 5000] [--page 100]
 source.py parts FOLDER [--rows 100]           a thousand files, one for each entity
 source.py tiny FOLDER
 
-FOLDER/books/7.json is {"data": {"total": 200000, "results": [{…}, …]}, "next": "/books/8.json"}, and "next" is null on
+FOLDER/books/7.json is {"data": {"total": 200000, "results": [{…}, …]}, "next": "/books/8.json"}; "next" is null on
 the last page. The same words make the same files. With --change a share of the books has another price and another
 updated_at, with --drop a share is not there; --base is put before the addresses of the next pages; --csv writes the
 books as rows of a table, too.
@@ -21,6 +21,7 @@ import itertools
 import json
 import os
 import random
+import shutil
 import sys
 
 WORDS = (
@@ -30,6 +31,10 @@ TITLES = [word.title() for word in WORDS]
 GENRES = ["Drama", "Myth", "Satire", "Novel", "Poetry"]
 COUNTRIES = ['"DE"', '"FR"', '"JP"', '"KR"', "null"]
 TAGS = ['["%s","%s","%s"]' % three for three in itertools.permutations(WORDS, 3)]
+
+# Rows and rows on a page.
+SIZES = {
+    "books": (200_000, 1000), "wide": (10_000, 250), "documents": (5_000, 100), "parts": (100, 100), "tiny": (5, 5)}
 
 BOOK = (
     '{"id":%d,"title":"%s","autor":{"name":"Author %d","country":%s},"genre":"%s","price":%s,"pages":%d,"in_stock":%s,'
@@ -61,33 +66,15 @@ def books(first, last, change, drop):
             published, updated, "978-%010d" % i, tags, "http://i.example/%x.jpg" % i, summary)
 
 
-def write_pages(folder, name, numbers, rows, size, envelope_of):
-    """Writes pages numbers of name; envelope_of gives the results and the sums of (first, last)."""
-    sums = [0, 0, 0, 0]
-    for page in numbers:
-        texts, part = envelope_of((page - 1) * size + 1, min(rows, page * size))
-        sums = [a + b for a, b in zip(sums, part)]
-        with open("%s/%s/%d.json" % (folder, name, page), "w") as file:
-            # The total is known when all pages are: it has as many places everywhere, and is filled in then.
-            file.write('{"data":{"total":%s,"results":[' % TOTAL)
-            file.write(",".join(texts))
-            following = '"%s/%s/%d.json"' % (BASE, name, page + 1) if page * size < rows else "null"
-            file.write(']},"next":%s}' % following)
-    return sums
-
-
-TOTAL = " " * 9 + "0"
-BASE = ""
-
-
 def book_page(arguments, table, first, last):
-    texts, ids, pages, prices = [], 0, 0, 0
+    """The texts of a page of books, and the sums of their columns."""
+    texts, ids, lengths, prices = [], 0, 0, 0
     for i, cents, length, text, row in books(first, last, arguments.change, arguments.drop):
         texts.append(text)
-        ids, pages, prices = ids + i, pages + length, prices + cents
+        ids, lengths, prices = ids + i, lengths + length, prices + cents
         if table:
             table.writerow(row)
-    return texts, [len(texts), ids, pages, prices]
+    return texts, [len(texts), ids, lengths, prices]
 
 
 def wide_page(first, last):
@@ -113,39 +100,93 @@ def document_page(first, last):
     return texts, [len(texts), sum(range(first, last + 1)), 0, 0]
 
 
-def in_parallel(work, count):
-    """Runs work(numbers) for the pages 1…count in a process for each core, and adds what they return."""
-    shares, sums = os.cpu_count() or 1, []
-    readers = []
-    for share in range(shares):
-        lo, hi = count * share // shares + 1, count * (share + 1) // shares
-        out, into = os.pipe()
-        if os.fork() == 0:
-            status = 1
-            try:
-                os.write(into, json.dumps(work(range(lo, hi + 1), share)).encode())
-                status = 0
-            finally:
-                os._exit(status)
-        os.close(into)
-        readers.append(open(out, "rb"))
-    for reader in readers:
-        sums.append(json.loads(reader.read() or b"null"))
-    if any(os.waitstatus_to_exitcode(os.wait()[1]) for _ in readers) or None in sums:
-        sys.exit("the source could not be written")
-    return [sum(parts) for parts in zip(*sums)]
+def write_pages(arguments, numbers, page):
+    """Writes the pages of some numbers and returns their sums; page makes one of its first and last record."""
+    kind, rows, size, sums = arguments.kind, arguments.rows, arguments.page, [0, 0, 0, 0]
+    for number in numbers:
+        texts, part = page((number - 1) * size + 1, min(rows, number * size))
+        sums = [a + b for a, b in zip(sums, part)]
+        following = '"%s/%s/%d.json"' % (arguments.base, kind, number + 1) if number * size < rows else "null"
+        with open("%s/%s/%d.json" % (arguments.folder, kind, number), "w") as file:
+            # How many there are is known at the end: there is room for it.
+            file.write('{"data":{"total":%10d,"results":[%s]},"next":%s}' % (0, ",".join(texts), following))
+    return sums
 
 
-def fill_in_total(folder, name, count, total):
-    for page in range(1, count + 1):
-        with open("%s/%s/%d.json" % (folder, name, page), "r+b") as file:
+def write_total(arguments, count, total):
+    for number in range(1, count + 1):
+        with open("%s/%s/%d.json" % (arguments.folder, arguments.kind, number), "r+b") as file:
             file.seek(len('{"data":{"total":'))
             file.write(b"%10d" % total)
 
 
+def in_parallel(work, count, shares):
+    """Runs work(numbers, share) over the numbers 1…count in that many processes, and adds what they return."""
+    pipes, processes = [], []
+    for share in range(shares):
+        numbers = range(count * share // shares + 1, count * (share + 1) // shares + 1)
+        out, into = os.pipe()
+        process = os.fork()
+        if process == 0:
+            try:
+                os.write(into, json.dumps(work(numbers, share)).encode())
+                os._exit(0)
+            except BaseException as failure:
+                print(repr(failure), file=sys.stderr, flush=True)
+                os._exit(1)
+        os.close(into)
+        pipes.append(open(out))
+        processes.append(process)
+    sums = [pipe.read() for pipe in pipes]
+    if any([os.waitpid(process, 0)[1] for process in processes]):
+        sys.exit("the source could not be written")
+    return [sum(parts) for parts in zip(*map(json.loads, sums))]
+
+
+def write_lists(arguments):
+    """A list in a file for each entity, and one alone."""
+    names = ["tiny"]
+    if arguments.kind == "parts":
+        names = ["parts/%03d" % number for number in range(1000)]
+        os.makedirs(arguments.folder + "/parts", exist_ok=True)
+    for name in names:
+        chance = random.Random(name)
+        records = [
+            {"id": i, "name": " ".join(chance.choices(TITLES, k=2)), "price": chance.randrange(10_000) / 100,
+             "stock": chance.randrange(100), "updated_at": "2026-%02d-%02dT10:00:00Z" % (i % 12 + 1, i % 28 + 1)}
+            for i in range(1, arguments.rows + 1)]
+        with open("%s/%s.json" % (arguments.folder, name), "w") as file:
+            json.dump(records, file, separators=(",", ":"))
+    return [arguments.rows * len(names), arguments.rows * (arguments.rows + 1) // 2 * len(names), 0, 0]
+
+
+def write_linked(arguments):
+    """Pages that lead from one to the next."""
+    os.makedirs("%s/%s" % (arguments.folder, arguments.kind), exist_ok=True)
+    count, shares = -(-arguments.rows // arguments.page), os.cpu_count() or 1
+
+    def work(numbers, share):
+        if arguments.kind != "books":
+            return write_pages(arguments, numbers, wide_page if arguments.kind == "wide" else document_page)
+        with open("%s.%d" % (arguments.csv, share) if arguments.csv else os.devnull, "w", newline="") as file:
+            table = csv.writer(file) if arguments.csv else None
+            return write_pages(arguments, numbers, lambda first, last: book_page(arguments, table, first, last))
+
+    sums = in_parallel(work, count, shares)
+    write_total(arguments, count, sums[0])
+    if arguments.csv:
+        with open(arguments.csv, "wb") as whole:
+            for share in range(shares):
+                part = "%s.%d" % (arguments.csv, share)
+                with open(part, "rb") as file:
+                    shutil.copyfileobj(file, whole)
+                os.remove(part)
+    return sums
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("kind", choices=["books", "wide", "documents", "parts", "tiny"])
+    parser.add_argument("kind", choices=list(SIZES))
     parser.add_argument("folder")
     parser.add_argument("--rows", type=int)
     parser.add_argument("--page", type=int)
@@ -154,50 +195,11 @@ def main():
     parser.add_argument("--base", default="")
     parser.add_argument("--csv")
     arguments = parser.parse_args()
-    global BASE
-    BASE = arguments.base.rstrip("/")
-    kind, folder = arguments.kind, arguments.folder
-    rows, size = {
-        "books": (200_000, 1000), "wide": (10_000, 250), "documents": (5_000, 100), "parts": (100, 100),
-        "tiny": (5, 5)}[kind]
-    rows, size = arguments.rows or rows, arguments.page or size
-
-    if kind in ("parts", "tiny"):
-        os.makedirs(folder + "/parts", exist_ok=True)
-        names = ["parts/%03d" % n for n in range(1000)] if kind == "parts" else ["tiny"]
-        for number, name in enumerate(names):
-            chance = random.Random(number)
-            records = [
-                {"id": i, "name": " ".join(chance.choices(TITLES, k=2)), "price": chance.randrange(10_000) / 100,
-                 "stock": chance.randrange(100), "updated_at": "2026-%02d-%02dT10:00:00Z" % (i % 12 + 1, i % 28 + 1)}
-                for i in range(1, rows + 1)]
-            with open("%s/%s.json" % (folder, name), "w") as file:
-                json.dump(records, file, separators=(",", ":"))
-        sums = [rows * len(names), rows * (rows + 1) // 2 * len(names), 0, 0]
-    else:
-        os.makedirs("%s/%s" % (folder, kind), exist_ok=True)
-        count = (rows + size - 1) // size
-
-        def work(numbers, share):
-            if kind != "books":
-                page = wide_page if kind == "wide" else document_page
-                return write_pages(folder, kind, numbers, rows, size, page)
-            if not arguments.csv:
-                return write_pages(folder, kind, numbers, rows, size, lambda a, b: book_page(arguments, None, a, b))
-            with open("%s.%d" % (arguments.csv, share), "w", newline="") as file:
-                table = csv.writer(file)
-                return write_pages(folder, kind, numbers, rows, size, lambda a, b: book_page(arguments, table, a, b))
-
-        sums = in_parallel(work, count)
-        fill_in_total(folder, kind, count, sums[0])
-        if arguments.csv:
-            with open(arguments.csv, "wb") as whole:
-                for share in range(os.cpu_count() or 1):
-                    part = "%s.%d" % (arguments.csv, share)
-                    with open(part, "rb") as file:
-                        whole.write(file.read())
-                    os.remove(part)
-    with open(folder + "/sums.json", "w") as file:
+    rows, page = SIZES[arguments.kind]
+    arguments.rows, arguments.page = arguments.rows or rows, arguments.page or page
+    os.makedirs(arguments.folder, exist_ok=True)
+    sums = write_lists(arguments) if arguments.kind in ("parts", "tiny") else write_linked(arguments)
+    with open(arguments.folder + "/sums.json", "w") as file:
         json.dump(dict(zip(("rows", "keys", "pages", "cents"), sums)), file)
 
 

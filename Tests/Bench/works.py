@@ -7,10 +7,11 @@ import subprocess
 
 import building
 import serving
-from measuring import Bar, Broken, Contestant, compete, median, ratio
+from measuring import Bar, Broken, Contestant, compete, median, ratio, run, variables
 
-# The number of books that the bars are for.
+# The number of books that the bars are for. Runs with fewer only show that everything works.
 ROWS = 200_000
+# MB, with ten times the books too.
 MEMORY = 128
 
 
@@ -67,15 +68,17 @@ class Bench:
             if file.startswith(name + ".sqlite"):
                 os.remove(os.path.join(self.work, file))
 
-    def sync(self, name, program, entity, source, *options, expect, before=lambda: None, base=None, store=None, count=None):
-        """A run of syncd; expect are the counts that it has to report."""
+    def sync(
+        self, name, program, entity, source, *options, expect, before=lambda: None, base=None, store=None, count=None
+    ):
+        """A run of syncd. expect are the counts that it has to report; count looks at a table that is not SQLite's."""
         place = self.place(name)
 
         def check(output):
             check_counts(output, **expect)
-            if count is not None:
+            if count:
                 count()
-            elif not store:
+            else:
                 check_table(place, entity, source)
 
         return Contestant(
@@ -96,6 +99,8 @@ class Bench:
     def peers(self, source):
         """The peers that there are, and why others are not."""
         peers, missing = [], []
+        if self.options.rows != ROWS:
+            return peers, missing
         wanted = [("sqlite-utils", "sqlite-utils", "sqlite_utils_books.py", 1 if self.options.quick else 2)]
         if self.options.all:
             wanted.append(("dlt", "dlt[sqlalchemy]", "dlt_books.py", 1))
@@ -127,7 +132,7 @@ def check_counts(output, records, inserted=0, updated=0, unchanged=0, deleted=0,
 
 
 def check_table(place, table, source):
-    """The rows of the table, by their number and their sums."""
+    """The rows of the table, by their number and their sums. A source that changes is a function."""
     source = source() if callable(source) else source
     columns = ["count(*)", "sum(id)"]
     if table == "book":
@@ -155,11 +160,11 @@ def check_sums(found, place, source):
 
 def bars_for(bench, *bars):
     """The bars are for one number of rows."""
-    return [bar for bar in bars if bar] if bench.options.rows == ROWS else []
+    return list(bars) if bench.options.rows == ROWS else []
 
 
 def memory(samples):
-    return Bar(max(sample.memory for sample in samples), "MB", at_most=MEMORY)
+    return Bar(median(samples, "memory"), "MB", at_most=MEMORY)
 
 
 def lines_of_syncs(bench, work, samples, rows, bars):
@@ -272,9 +277,8 @@ def deleted(bench):
 
         def before(name=name, program=program):
             bench.serve(whole)
-            subprocess.run(
-                [program, "once", "--quiet", "--store", bench.place(name)], cwd=bench.work, check=True,
-                env={**os.environ, "SYNCD_BENCH": "book", "SYNCD_API_BENCH_URL": bench.files.url + "/"})
+            restore = bench.sync(name, program, "book", whole, expect={})
+            run(restore.words, restore.environment, bench.work)
             bench.serve(rest)
 
         contestants.append(bench.sync(
@@ -310,23 +314,25 @@ def parts(bench):
     """1,000 entities of 100 rows each"""
     source = building.Source("parts")
     samples = load_only(bench, "parts", source)
-    each = median(samples["syncd"]) * 1000 / 1000
+    # Seconds for a thousand are milliseconds for one.
+    each = median(samples["syncd"])
     yield from lines_of_syncs(
-        bench, "1,000 entities", samples, source.rows, [Bar(each, "ms each", at_most=3), memory(samples["syncd"])])
+        bench, "1,000 entities", samples, source.rows, bars_for(
+            bench, Bar(each, "ms each", at_most=3)))
 
 
 def wide(bench):
     """rows of 100 columns"""
     source = building.Source("wide")
     samples = load_only(bench, "wide", source)
-    yield from lines_of_syncs(bench, "100 columns", samples, source.rows, [memory(samples["syncd"])])
+    yield from lines_of_syncs(bench, "100 columns", samples, source.rows, [])
 
 
 def documents(bench):
     """rows with a text of 10 kB"""
     source = building.Source("documents")
     samples = load_only(bench, "document", source)
-    yield from lines_of_syncs(bench, "texts of 10 kB", samples, source.rows, [memory(samples["syncd"])])
+    yield from lines_of_syncs(bench, "texts of 10 kB", samples, source.rows, [])
 
 
 def slow(bench):
@@ -336,8 +342,8 @@ def slow(bench):
         samples = load_only(bench, "slow", Plain(10_000), base=server.url)
     finally:
         server.stop()
-    yield from lines_of_syncs(bench, "100 pages of 50 ms", samples, 10_000, [
-        Bar(median(samples["syncd"]), "s", at_most=1)])
+    yield from lines_of_syncs(bench, "100 pages of 50 ms", samples, 10_000, bars_for(
+        bench, Bar(median(samples["syncd"]), "s", at_most=1)))
 
 
 def start(bench):
@@ -350,11 +356,11 @@ def start(bench):
 
     program = bench.programs["syncd"]
     samples = compete([Contestant("version", [program, "--version"], check)], rounds, bench.work)["version"]
-    yield Line("syncd --version", "syncd", samples, bars=[
-        Bar(median(samples) * 1000, "ms", at_most=15)])
+    yield Line("syncd --version", "syncd", samples, bars=bars_for(
+        bench, Bar(median(samples) * 1000, "ms", at_most=15)))
     samples = load_only(bench, "tiny", building.Source("tiny"), rounds)
-    yield from lines_of_syncs(bench, "once, five rows", samples, 5, [
-        Bar(median(samples["syncd"]) * 1000, "ms", at_most=40)])
+    yield from lines_of_syncs(bench, "once, five rows", samples, 5, bars_for(
+        bench, Bar(median(samples["syncd"]) * 1000, "ms", at_most=40)))
 
 
 def postgres(bench):
@@ -367,13 +373,14 @@ def postgres(bench):
         raise Broken("there is no psql; Scripts/setup installs it (apt: postgresql-client)")
     script = os.path.join(bench.folder, "copy.sql")
     with open(os.path.join(building.HERE, "copy.sql")) as template, open(script, "w") as file:
-        file.write(template.read().replace("BOOKS.CSV", source.csv))
+        file.write(template.read().replace("BOOKS.CSV", source.csv.replace("'", "''")))
 
     def ask(database, *questions):
         words = [psql, "-XAtq", "-v", "ON_ERROR_STOP=1", "-F", " ", server.url + "/" + database]
         for question in questions:
             words += ["-c", question]
-        return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
+        quiet = variables({"PGOPTIONS": "-c client_min_messages=warning"})
+        return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=quiet).stdout
 
     def anew(name):
         ask("postgres", "DROP DATABASE IF EXISTS %s WITH (FORCE)" % name, "CREATE DATABASE %s" % name, "CHECKPOINT")
@@ -403,12 +410,10 @@ def postgres(bench):
         server.stop()
     yield Line("PostgreSQL, first load", "psql", samples["psql"], source.rows)
     yield from lines_of_syncs(bench, "PostgreSQL, first load", samples, source.rows, bars_for(
-        bench, Bar(ratio(samples["psql"], samples["syncd"]), "× the rate of psql", at_least=0.8),
-        memory(samples["syncd"])))
+        bench, Bar(ratio(samples["psql"], samples["syncd"]), "× the rate of psql", at_least=0.8)))
     again = {name: samples[name + " again"] for name, _ in bench.syncs}
     yield from lines_of_syncs(bench, "PostgreSQL, nothing changed", again, source.rows, bars_for(
-        bench, Bar(ratio(samples["syncd"], again["syncd"]), "× as fast as the first", at_least=1.5),
-        memory(again["syncd"])))
+        bench, Bar(ratio(samples["syncd"], again["syncd"]), "× as fast as the first", at_least=1.5)))
 
 
 # MARK: Parts of works
@@ -446,7 +451,7 @@ def load_sync(bench, name, program, source):
         name, program, "book", source, expect={"records": source.rows, "inserted": source.rows})])
 
 
-# name: the work, and whether a quick run takes it; postgres only where it is asked for.
+# All but postgres are the default.
 ALL = {
     "first": first, "unchanged": unchanged, "304": not_modified, "changed": changed, "deleted": deleted,
     "large": large, "parts": parts, "wide": wide, "documents": documents, "slow": slow, "start": start,
