@@ -79,6 +79,9 @@ let package = Package(
     .executableTarget(
       name: "CaseEntities", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"],
       path: "Tests/CaseEntities"),
+    .executableTarget(
+      name: "BenchEntities", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"],
+      path: "Tests/Bench/Entities"),
   ],
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17
