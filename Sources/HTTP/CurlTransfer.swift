@@ -89,6 +89,8 @@ final class CurlTransfer: Sendable {
     received.easy = easy
     ccurl_set_string(easy, CURLOPT_URL, request.url.string)
     ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+    // Pages of some hundred kilobytes over a fast line come in half the time with it, for want of wake-ups.
+    ccurl_set_long(easy, CURLOPT_BUFFERSIZE, 256 << 10)
     ccurl_leave_lookups(easy)
     ccurl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
     ccurl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")

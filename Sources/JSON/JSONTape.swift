@@ -14,8 +14,8 @@ package struct JSONTape {
 
   @inlinable @inline(__always)
   package func kind(_ index: Int) -> JSONKind {
-    // The parser writes only the eight kinds.
-    JSONKind(rawValue: nodes[index].kind) ?? .null
+    // The parser writes only the eight kinds, whose raw values are those that the compiler numbers them by.
+    unsafeBitCast(nodes[index].kind, to: JSONKind.self)
   }
 
   /// The index behind the node and all that it contains.

@@ -18,9 +18,7 @@ final class BulkUpsert {
   /// - Returns: how many were new or different; nil where the table refuses one, and none was written.
   func write(_ memory: RowMemory, _ rows: [Int], in connection: Connection) throws -> Int? {
     guard let handle = statement?.handle else { return nil }
-    table.set(memory, rows)
-    defer { table.set(nil, []) }
-    let code = sqlite3_step(handle)
+    let code = table.withRows(rows, of: memory) { sqlite3_step(handle) }
     defer { sqlite3_reset(handle) }
     if code == SQLITE_DONE { return connection.changes }
     if code & 0xFF == SQLITE_CONSTRAINT { return nil }

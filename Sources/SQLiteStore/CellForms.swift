@@ -18,7 +18,8 @@ struct CellForms: Sendable {
   enum Form: UInt8, Sendable { case plain, timestamp, text }
 
   let columns: [Column]
-  private let forms: [Form]
+  /// By column.
+  let forms: [Form]
 
   /// - Parameter asText: names of columns that hold the text form of their values.
   init(_ columns: [Column], asText: Set<String> = []) {
@@ -29,12 +30,17 @@ struct CellForms: Sendable {
   }
 
   /// Hands a cell over. A value that is missing is null.
+  ///
+  /// It takes no object, so that none is retained for each of millions of cells.
   @inline(__always)
-  func put(_ cell: Cell, _ column: Int, of memory: RowMemory, into sink: inout some CellSink) {
+  static func put(
+    _ cell: Cell, _ column: Int, as form: Form, in arena: UnsafeMutablePointer<UInt8>,
+    into sink: inout some CellSink
+  ) {
     switch cell.kind {
-    case .text: sink.text(memory.text(cell), column)
+    case .text: sink.text(cell.text(in: arena), column)
     case .integer:
-      switch forms[column] {
+      switch form {
       case .plain: sink.integer(cell.integer, column)
       case .timestamp:
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Timestamp.textLength) { room in
@@ -42,18 +48,18 @@ struct CellForms: Sendable {
           Timestamp.write(cell.integer, into: base)
           sink.passingText(UnsafeBufferPointer(room), column)
         }
-      case .text: Self.pass(String(cell.integer), column, into: &sink)
+      case .text: pass(String(cell.integer), column, into: &sink)
       }
     case .real:
-      if forms[column] == .text {
-        Self.pass(String(cell.real), column, into: &sink)
+      if form == .text {
+        pass(String(cell.real), column, into: &sink)
       } else {
         sink.real(cell.real, column)
       }
     case .blob:
-      let bytes = memory.text(cell)
-      if forms[column] == .text {
-        Self.pass(DataEncoding.base64.string(Array(bytes)), column, into: &sink)
+      let bytes = cell.text(in: arena)
+      if form == .text {
+        pass(DataEncoding.base64.string(Array(bytes)), column, into: &sink)
       } else {
         sink.blob(bytes, column)
       }

@@ -18,6 +18,8 @@ final class TableContent: TableSurvey {
     /// Nil where they are too many.
     var keys: Keys? = Keys()
     var digests: DigestList?
+    /// Where the next row of a page may be.
+    var hint = 0
 
     /// Whether nobody has committed since.
     var isCurrent: Bool { get throws { try connection.integer("PRAGMA data_version") == version } }
@@ -32,6 +34,13 @@ final class TableContent: TableSurvey {
       // Memory that is never written to costs nothing, and to move it while it grows does.
       bytes.reserveCapacity(keyLimit)
       ends.reserveCapacity(keyLimit / KeyBytes.integerLength)
+    }
+
+    var isTooLong: Bool { bytes.count > keyLimit }
+
+    mutating func append(_ key: UnsafeBufferPointer<UInt8>) {
+      bytes.append(contentsOf: key)
+      ends.append(UInt32(truncatingIfNeeded: bytes.count))
     }
   }
 
@@ -69,11 +78,22 @@ final class TableContent: TableSurvey {
     try connection.execute("PRAGMA cache_size = -512")
     guard let version = try connection.integer("PRAGMA data_version") else { return nil }
     var reading = Reading(connection: connection, version: version)
-    if !compared.isEmpty, try TableDifference(of: schema, in: connection).asText.isEmpty {
+    if try !compared.isEmpty && canCompare(in: connection) {
       reading.digests = DigestList()
     } else {
       isGivenUp.store(true, ordering: .relaxed)
     }
+    try scan(connection, &reading)
+    return reading
+  }
+
+  /// Whether digests tell what a row is, and nothing but the source's own rows changes rows of the table in a commit.
+  private func canCompare(in connection: Connection) throws -> Bool {
+    try TableDifference(of: schema, in: connection).asText.isEmpty
+      && !TableWriter(schema, in: connection).mayChangeByItself()
+  }
+
+  private func scan(_ connection: Connection, _ reading: inout Reading) throws {
     let keys = schema.keys
     let columns = reading.digests == nil ? [] : compared.map { schema.synced[$0] }
     let names = (keys + columns).map { quoted($0.name) }.joined(separator: ", ")
@@ -83,22 +103,20 @@ final class TableContent: TableSurvey {
     while try connection.step(statement) {
       if reading.keys != nil {
         reader.withKey(types.count, of: { ColumnCell(statement: statement.handle, column: Int32($0)) }) {
-          reading.keys?.bytes.append(contentsOf: $0)
+          reading.keys?.append($0)
         }
-        let count = reading.keys?.bytes.count ?? 0
-        if count > Self.keyLimit { reading.keys = nil } else { reading.keys?.ends.append(UInt32(count)) }
+        if reading.keys?.isTooLong == true { reading.keys = nil }
       }
-      if let count = reading.digests?.count {
-        if count == Self.digestLimit {
+      if reading.digests != nil {
+        if reading.digests?.count == Self.digestLimit {
           isGivenUp.store(true, ordering: .relaxed)
           reading.digests = nil
         } else {
           reading.digests?.append(digest(of: statement, from: keys.count, columns.count))
         }
       }
-      if reading.keys == nil, reading.digests == nil { return nil }
+      if reading.keys == nil, reading.digests == nil { return }
     }
-    return reading
   }
 
   func finish() async {
@@ -132,14 +150,24 @@ final class TableContent: TableSurvey {
 
   // MARK: Rows
 
-  /// Hands over the digests of the table's rows; nil where there are none, or somebody has committed since.
+  /// The digests of the table's rows; nil where there are none, or somebody has committed since.
   func digests(of table: TableSchema) throws -> DigestList? {
     guard table == schema else { return nil }
     return try reading.withLock { reading in
-      guard let current = reading, try current.isCurrent else { return nil }
-      reading?.digests = nil
-      return current.digests
+      guard let reading, try reading.isCurrent else { return nil }
+      return reading.digests
     }
+  }
+
+  /// Reads the digests anew, in the transaction that writes.
+  ///
+  /// - Throws: ``RowsDropped`` where they tell nothing any more.
+  func digests(in connection: Connection) throws -> DigestList {
+    guard try canCompare(in: connection) else { throw RowsDropped() }
+    var reading = Reading(connection: connection, version: 0, keys: nil, digests: DigestList())
+    try scan(connection, &reading)
+    guard let digests = reading.digests else { throw RowsDropped() }
+    return digests
   }
 
   func compare(_ rows: RowBatch) {
@@ -150,9 +178,20 @@ final class TableContent: TableSurvey {
       digests: (0..<rows.rowCount).map { row in
         let cells = memory.row(row)
         var sink = DigestSink(secret)
-        for column in compared { forms.put(cells[column], column, of: memory, into: &sink) }
+        for column in compared {
+          CellForms.put(cells[column], column, as: forms.forms[column], in: memory.arena, into: &sink)
+        }
         return sink.digest
       })
+  }
+
+  func holds(_ rows: RowBatch) -> Bool {
+    guard let digests = (rows.comparison as? PageDigests)?.digests else { return false }
+    return reading.withLock { reading in
+      guard var hint = reading?.hint else { return false }
+      defer { reading?.hint = hint }
+      return digests.allSatisfy { reading?.digests?.contains($0, hint: &hint) == true }
+    }
   }
 
   /// The digest of the row that a statement stands at.

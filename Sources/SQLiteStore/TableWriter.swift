@@ -45,6 +45,15 @@ struct TableWriter {
     for batch in rows.batches {
       try cancellation.check()
       RunStep.next()
+      if batch.isDropped {
+        if known == nil { known = try content?.digests(in: connection) }
+        guard let digests = (batch.comparison as? PageDigests)?.digests else { throw RowsDropped() }
+        for row in 0..<batch.rowCount where !rows.superseded.contains(batch.firstOrdinal + row) {
+          guard known?.contains(digests[row], hint: &hint) == true else { throw RowsDropped() }
+          counts.unchanged += 1
+        }
+        continue
+      }
       var left = Array(0..<batch.rowCount)
       if !rows.superseded.isEmpty { left.removeAll { rows.superseded.contains(batch.firstOrdinal + $0) } }
       if known != nil, let digests = (batch.comparison as? PageDigests)?.digests {
@@ -126,6 +135,12 @@ struct TableWriter {
     }
     return
       "NOT EXISTS (SELECT 1 FROM main.\(quoted(owner.table)) o WHERE \(matches.joined(separator: " AND ")))"
+  }
+
+  /// Whether rows of the table may change by triggers or cascades in a transaction that writes to it.
+  func mayChangeByItself() throws -> Bool {
+    try connection.integer("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' LIMIT 1") != nil
+      || cascadesIntoItself()
   }
 
   /// Whether deleting a row of the table can change or delete other rows of it, through any number of tables.

@@ -38,13 +38,7 @@ final class Transaction: StoreTransaction {
   }
 
   func stage(_ rows: TableRows, surveyed: (any TableSurvey)?) throws {
-    contents[rows.schema.name] = nil
-    guard let content = surveyed as? TableContent else { return }
-    // What a trigger or a cascade of this transaction does to rows that are passed over would not be seen.
-    let hasTriggers =
-      try connection.integer("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' LIMIT 1") != nil
-    if try hasTriggers || cascadesIntoItself(rows.schema) { return }
-    contents[rows.schema.name] = content
+    contents[rows.schema.name] = surveyed as? TableContent
   }
   func noteStrays(of schema: TableSchema) throws { try writer(schema).noteStrays() }
   func deleteOrphans(of schema: TableSchema) throws { try writer(schema).deleteOrphans() }

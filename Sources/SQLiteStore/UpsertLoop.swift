@@ -72,7 +72,7 @@ struct UpsertLoop: ~Copyable {
     guard let exists = exists?.handle else { return false }
     var sink = Parameters(statement: exists)
     for column in columns.indices where columns[column].role == .key {
-      statements.forms.put(row.cells[column], column, of: row.memory, into: &sink)
+      put(row, column, into: &sink)
     }
     let code = sqlite3_step(exists)
     sqlite3_reset(exists)
@@ -123,8 +123,14 @@ struct UpsertLoop: ~Copyable {
   private func bind(_ handle: OpaquePointer, _ row: Row) {
     var sink = Parameters(statement: handle)
     for column in columns.indices {
-      statements.forms.put(row.cells[column], column, of: row.memory, into: &sink)
+      put(row, column, into: &sink)
     }
+  }
+
+  @inline(__always)
+  private func put(_ row: Row, _ column: Int, into sink: inout Parameters) {
+    CellForms.put(
+      row.cells[column], column, as: statements.forms.forms[column], in: row.memory.arena, into: &sink)
   }
 
   private func bindMasks(_ handle: OpaquePointer, _ row: Row) {

@@ -54,7 +54,13 @@ extension Walker {
       gathering.walk.states[coming.asking.name] = .fresh(
         try keep(page, rows, records: gathering.walk.records - before, of: coming.asking, coming.response))
     }
-    if let rows { try spool?.keep(rows, besides: gathering.seen.index.memory) }
+    if let rows {
+      if mayDrop, survey?.holds(rows.batch) == true {
+        rows.batch.drop()
+      } else {
+        try spool?.keep(rows, besides: gathering.seen.index.memory)
+      }
+    }
     if let limit = plan.source.maxRecords, gathering.walk.records > limit {
       report(page, coming.number, coming.sent, coming.response, "stop: it fails the run", gathering)
       throw WalkFailure(

@@ -21,6 +21,8 @@ struct Walker: Sendable {
   var increment: Increment?
   /// The table as it is beside the walk, which is shown the rows as they come.
   var survey: (any TableSurvey)?
+  /// Whether rows that the table has need not be held.
+  var mayDrop = false
   /// Where rows wait for the commit; nil where none follows.
   var spool: RowSpool?
   let onProgress: @Sendable (SyncProgress) -> Void
@@ -148,6 +150,7 @@ struct Walker: Sendable {
     var queue = queue(gathering)
     defer { queue.cancel() }
     var foreseen = ForeseenPages()
+    let readsRecords = plan.source.paging.reads.map { !$0.record.isEmpty } ?? true
     var pending = first
     /// Pages that are being decoded, the first one first.
     var decoding: [DecodingPage] = []
@@ -271,7 +274,7 @@ struct Walker: Sendable {
             for doubt in [reader.doubt(about: response), list.errorMember.map(carried)].compactMap(\.self) {
               gathering.ledger.doubt(doubt)
             }
-            (page.firstRecord, page.lastRecord) = list.ends
+            if readsRecords { (page.firstRecord, page.lastRecord) = list.ends }
             records = list.value
           }
           do { try gathering.walk.note(increment?.tokenPlace, page) } catch {

@@ -26,6 +26,11 @@ public struct Cell: Sendable {
   package var integer: Int64 { Int64(bitPattern: payload) }
   @inlinable @inline(__always)
   package var real: Double { Double(bitPattern: payload) }
+  /// The bytes of a text or blob. Valid while the arena is.
+  @inlinable @inline(__always)
+  package func text(in arena: UnsafeMutablePointer<UInt8>) -> UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(start: arena + Int(payload), count: Int(length))
+  }
 }
 
 /// The rows of a page as flat typed cells, row by row: what passes from decoding to storing.
@@ -50,6 +55,8 @@ public final class RowBatch: @unchecked Sendable {
 
   private enum Place {
     case memory(RowMemory)
+    /// Nothing is left of rows that the table has as they came.
+    case nowhere
     case file(RowSpool.File, offset: Int, cells: Int, arena: Int)
   }
 
@@ -67,6 +74,7 @@ public final class RowBatch: @unchecked Sendable {
     let (offset, cells, arena): (Int, Int, Int)
     switch place.withLock({ $0 }) {
     case .memory(let memory): return memory
+    case .nowhere: throw RowsDropped()
     case .file(let found, let start, let cellBytes, let arenaBytes):
       (file, offset, cells, arena) = (found, start, cellBytes, arenaBytes)
     }
@@ -75,6 +83,11 @@ public final class RowBatch: @unchecked Sendable {
     try file.read(memory.arenaMemory, at: offset + cells)
     return memory
   }
+
+  /// Lets go of the rows: the table has all of them as they came.
+  func drop() { place.withLock { $0 = .nowhere } }
+
+  package var isDropped: Bool { place.withLock { if case .nowhere = $0 { true } else { false } } }
 
   /// Bytes in memory.
   var size: Int {
@@ -100,13 +113,19 @@ public final class RowBatch: @unchecked Sendable {
   }
 }
 
+/// Rows were let go since the table had them as they came, and now it has others: they have to come again.
+package struct RowsDropped: Error {
+  package init() {}
+}
+
 /// The cells of a batch.
 package final class RowMemory: @unchecked Sendable {
   // Sendable: the memory is filled before anyone else has this object, belongs to it alone and is only read from then on.
 
   package let columnCount: Int
   @usableFromInline let cells: UnsafeMutablePointer<Cell>
-  @usableFromInline let arena: UnsafeMutablePointer<UInt8>
+  /// What the offsets of texts and blobs count from.
+  package let arena: UnsafeMutablePointer<UInt8>
   fileprivate let cellBytes: Int
   fileprivate let arenaBytes: Int
 
@@ -139,9 +158,7 @@ package final class RowMemory: @unchecked Sendable {
 
   /// The bytes of a text or blob cell. Valid while the object is.
   @inlinable @inline(__always)
-  package func text(_ cell: Cell) -> UnsafeBufferPointer<UInt8> {
-    UnsafeBufferPointer(start: arena + Int(cell.payload), count: Int(cell.length))
-  }
+  package func text(_ cell: Cell) -> UnsafeBufferPointer<UInt8> { cell.text(in: arena) }
 
   /// A cell as a value of its own; nil where the record did not have it.
   package func value(row index: Int, column: Int) -> StoredValue? {

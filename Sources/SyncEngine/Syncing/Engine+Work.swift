@@ -36,9 +36,8 @@ extension Engine {
           var journal: (any PageJournal)?
           defer { if let journal { journals.append(journal) } }
           var work = try await work(
-            prepared, &runs[index], isRehearsal: isRehearsal, trust[index], after: works.map(\.commit),
-            &journal,
-            onProgress)
+            prepared, &runs[index], isRehearsal: isRehearsal, trust[index],
+            isAlone: entities.count == 1, after: works.map(\.commit), &journal, onProgress)
           (work.commit.isRehearsal, work.commit.tellsChanges) = (isRehearsal, tellsChanges)
           works.append(work)
         }
@@ -53,6 +52,9 @@ extension Engine {
         // A run that failed is done anew: its pages may be what it failed for, and the source goes on meanwhile.
         for journal in journals { error is CancellationError ? journal.finish() : journal.clear() }
         if let missing = error as? KeptRowsMissing, trust[position].loses(missing.pages) {
+          runs = begun
+        } else if error is RowsDropped, trust[position].mayDrop {
+          trust[position].mayDrop = false
           runs = begun
         } else if error is GuardRefusal, isRehearsal, works.indices.contains(position),
           works[position].commit.deletion != nil
@@ -74,6 +76,8 @@ extension Engine {
   /// What is asked for in full.
   struct Trust {
     var asksInFull: Bool
+    /// Whether rows that the table has need not be held.
+    var mayDrop = true
     /// Pages that are, by their names.
     private(set) var distrusted: Set<String> = []
 
@@ -94,7 +98,8 @@ extension Engine {
   ///   - staged: what is going to be written in the same transaction, before it.
   ///   - journal: set to where its pages are kept until they are committed.
   private func work(
-    _ prepared: Prepared, _ run: inout RunRecord, isRehearsal: Bool, _ trust: Trust, after staged: [Commit],
+    _ prepared: Prepared, _ run: inout RunRecord, isRehearsal: Bool, _ trust: Trust, isAlone: Bool,
+    after staged: [Commit],
     _ journal: inout (any PageJournal)?,
     _ onProgress: @escaping @Sendable (SyncProgress) -> Void
   ) async throws -> Work {
@@ -144,6 +149,10 @@ extension Engine {
     let rows = deletionScope(plan, parents)
     let survey = survey(plan, walker, state, increment, rows)
     (walker.survey, walker.spool) = (survey, RowSpool(limit: options.memory))
+    // Nobody asks for the rows again but the commit, which sees the table as the survey did.
+    walker.mayDrop =
+      isAlone && trust.mayDrop && plan.decoding.nested.isEmpty && plan.incremental == nil
+      && plan.recordSource.tombstone == nil
     var isSurveyOfUse = false
     defer { if !isSurveyOfUse { survey?.end() } }
     var seen = SeenKeys()

@@ -25,6 +25,10 @@ package struct RowDigest: Sendable, Equatable {
   @inlinable @inline(__always)
   package mutating func add(_ bytes: UnsafeRawBufferPointer, kind: UInt8 = 0, _ secret: DigestSecret) {
     let count = bytes.count
+    // The length tells where the field ends.
+    let tag = (UInt64(truncatingIfNeeded: count) << 8 | UInt64(kind)) &* 0x9E37_79B9_7F4A_7C15
+    low ^= tag
+    high = high &+ tag
     if count > 16 {
       var offset = 0
       while offset + 16 < count {
@@ -37,11 +41,13 @@ package struct RowDigest: Sendable, Equatable {
       add(Self.word(bytes, 0), Self.word(bytes, count - 8), secret)
     } else {
       var rest: UInt64 = 0
-      for byte in bytes { rest = rest << 8 | UInt64(byte) }
-      add(rest, 0, secret)
+      if count >= 4 {
+        rest = Self.half(bytes, 0) << 32 | Self.half(bytes, count - 4)
+      } else if count > 0 {
+        rest = UInt64(bytes[0]) << 16 | UInt64(bytes[count / 2]) << 8 | UInt64(bytes[count - 1])
+      }
+      add(rest, tag, secret)
     }
-    // The length tells where the field ends.
-    add(UInt64(truncatingIfNeeded: count), UInt64(kind), secret)
   }
 
   @inlinable @inline(__always)
@@ -50,6 +56,11 @@ package struct RowDigest: Sendable, Equatable {
     let b = (two ^ high).multipliedFullWidth(by: one ^ secret.words.1)
     low = a.high ^ a.low
     high = b.high ^ b.low &+ one
+  }
+
+  @inlinable @inline(__always)
+  static func half(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> UInt64 {
+    UInt64(bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
   }
 
   @inlinable @inline(__always)

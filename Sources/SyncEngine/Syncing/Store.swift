@@ -158,6 +158,9 @@ public protocol TableSurvey: Sendable {
   /// Shows rows as they come, beside the walk and several at a time, before anyone else has them. What the survey makes of
   /// them may be kept in ``RowBatch/comparison``.
   func compare(_ rows: RowBatch)
+  /// Whether the table has all of these rows as they came. Then they need not be held: the commit makes sure of it, and
+  /// throws ``RowsDropped`` where that does not hold any more.
+  func holds(_ rows: RowBatch) -> Bool
   /// Waits until it is read.
   func finish() async
   /// Ends the reading: nobody waits for it.
@@ -166,6 +169,7 @@ public protocol TableSurvey: Sendable {
 
 extension TableSurvey {
   public func compare(_ rows: RowBatch) {}
+  public func holds(_ rows: RowBatch) -> Bool { false }
 }
 
 /// The right to run on a table.
