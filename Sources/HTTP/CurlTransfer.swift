@@ -42,7 +42,7 @@ final class CurlTransfer: Sendable {
   private let limits: HTTPLimits
   private let proxies: ProxySettings
   private let shared = Mutex(Shared())
-  // Touched by the transport's loop alone, which runs on one serial queue, from makeHandle to destroyHandle.
+  // Touched by the transport's loop alone, which runs on one serial queue, from makeHandle to releaseHandle.
   private nonisolated(unsafe) let received: Received
 
   /// - Throws: ``HTTPError`` where a public address is asked for and a proxy would connect to one that is not.
@@ -83,8 +83,9 @@ final class CurlTransfer: Sendable {
     continuation?.resume(with: result)
   }
 
-  func makeHandle() -> UnsafeMutableRawPointer? {
-    guard let easy = curl_easy_init() else { return nil }
+  /// - Parameter used: a handle of an earlier transfer, which knows nothing of it any more.
+  func makeHandle(reusing used: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let easy = used ?? curl_easy_init() else { return nil }
     let received = received
     received.easy = easy
     ccurl_set_string(easy, CURLOPT_URL, request.url.string)
@@ -199,10 +200,13 @@ final class CurlTransfer: Sendable {
     }
   }
 
-  func destroyHandle() {
-    if let easy = received.easy { curl_easy_cleanup(easy) }
+  /// Lets go of the handle, which may be used for another transfer: it has its buffers then.
+  func releaseHandle() -> UnsafeMutableRawPointer? {
+    let easy = received.easy
+    if let easy { curl_easy_reset(easy) }
     curl_slist_free_all(received.list)
     (received.easy, received.list) = (nil, nil)
+    return easy
   }
 
   /// When the transfer ends unless something comes before; nil while it connects, which has a limit of its own.
@@ -210,7 +214,6 @@ final class CurlTransfer: Sendable {
 
   /// Ends a transfer whose ``idleDeadline`` is over.
   func endIdle() {
-    destroyHandle()
     let limit = limits.idle.milliseconds
     finish(.failure(HTTPError(.timeout, "the server was too slow: nothing came for \(limit) ms")))
   }
@@ -218,7 +221,6 @@ final class CurlTransfer: Sendable {
   func complete(_ code: CURLcode) {
     var status = 0
     if let easy = received.easy { ccurl_get_long(easy, CURLINFO_RESPONSE_CODE, &status) }
-    destroyHandle()
     guard code == CURLE_OK else { return finish(.failure(error(code))) }
     var response = HTTPResponse(
       status: status, headers: received.headers, body: received.body, url: request.url)

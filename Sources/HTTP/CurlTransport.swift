@@ -35,10 +35,23 @@ public final class CurlTransport: Transport {
     (self.userAgent, self.proxies) = (userAgent, proxies)
   }
 
-  deinit { curl_multi_cleanup(multi) }
+  // As with `multi`.
+  private nonisolated(unsafe) var idleHandles: [UnsafeMutableRawPointer] = []
+
+  deinit {
+    for easy in idleHandles { curl_easy_cleanup(easy) }
+    curl_multi_cleanup(multi)
+  }
 
   /// Connections that wait for another request.
   private static let idleConnections = 64
+  private static let idleHandles = 16
+
+  /// Keeps the handle of a transfer that is over for another one.
+  private func release(_ transfer: CurlTransfer) {
+    guard let easy = transfer.releaseHandle() else { return }
+    if idleHandles.count < Self.idleHandles { idleHandles.append(easy) } else { curl_easy_cleanup(easy) }
+  }
 
   private static let globalInit = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
@@ -74,7 +87,7 @@ public final class CurlTransport: Transport {
       }
       if added.isEmpty && active.isEmpty { return }
       for transfer in added {
-        guard let easy = transfer.makeHandle() else {
+        guard let easy = transfer.makeHandle(reusing: idleHandles.popLast()) else {
           transfer.finish(.failure(HTTPError(.permanent, "libcurl has no memory for a transfer")))
           continue
         }
@@ -84,7 +97,7 @@ public final class CurlTransport: Transport {
       for (easy, transfer) in active where transfer.isCancelled {
         active[easy] = nil
         curl_multi_remove_handle(multi, easy)
-        transfer.destroyHandle()
+        release(transfer)
       }
       var running: Int32 = 0
       curl_multi_perform(multi, &running)
@@ -96,6 +109,7 @@ public final class CurlTransport: Transport {
         let code = ccurl_message_result(message)
         curl_multi_remove_handle(multi, easy)
         transfer.complete(code)
+        release(transfer)
       }
       let now = ContinuousClock.now
       var pause = Duration.seconds(1)
@@ -107,6 +121,7 @@ public final class CurlTransport: Transport {
           active[easy] = nil
           curl_multi_remove_handle(multi, easy)
           transfer.endIdle()
+          release(transfer)
         }
       }
       if !active.isEmpty { curl_multi_poll(multi, nil, 0, Int32(pause.milliseconds + 1), nil) }

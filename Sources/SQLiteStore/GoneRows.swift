@@ -273,11 +273,8 @@ private struct Search {
     _ surveyed: TableContent?, keeping kept: SeenKeys?
   ) throws -> (unseen: Int, rows: Int, kept: Int)? {
     guard scope == nil, let surveyed else { return nil }
-    var (seen, hint) = (seen, 0)
     var count = RowCount(kept: kept, onKept: nil)
-    guard try surveyed.forEach(of: schema, { _ = count.add(seen.ordinal(of: $0, hint: &hint)) }) else {
-      return nil
-    }
+    guard try surveyed.forEach(of: schema, in: seen, { _ = count.add($0) }) else { return nil }
     return (count.unseen, count.rows, count.keptRows)
   }
 

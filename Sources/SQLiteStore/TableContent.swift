@@ -25,22 +25,58 @@ final class TableContent: TableSurvey {
     var isCurrent: Bool { get throws { try connection.integer("PRAGMA data_version") == version } }
   }
 
+  /// Keys one behind the other.
   private struct Keys {
-    var bytes: [UInt8] = []
+    /// Those of one integer, as long as there are no others.
+    private var integers: [Int64] = []
+    private var bytes: [UInt8] = []
     /// Where each key ends.
-    var ends: [UInt32] = []
+    private var ends: [UInt32] = []
+
+    var isTooLong: Bool { integers.count * 8 + bytes.count > keyLimit }
 
     init() {
       // Memory that is never written to costs nothing, and to move it while it grows does.
-      bytes.reserveCapacity(keyLimit)
-      ends.reserveCapacity(keyLimit / KeyBytes.integerLength)
+      integers.reserveCapacity(keyLimit / 8)
     }
 
-    var isTooLong: Bool { bytes.count > keyLimit }
+    /// Appends the key in the row that a statement stands at.
+    @inline(__always)
+    mutating func append(_ count: Int, of statement: borrowing Statement, _ reader: inout KeyReader) {
+      let handle = statement.handle
+      if count == 1, ends.isEmpty, sqlite3_column_type(handle, 0) == SQLITE_INTEGER {
+        integers.append(sqlite3_column_int64(handle, 0))
+        return
+      }
+      if ends.isEmpty {
+        bytes.reserveCapacity(keyLimit)
+        ends.reserveCapacity(keyLimit / KeyBytes.integerLength)
+        for integer in integers {
+          var key = KeyBytes()
+          key.append(integer)
+          key.withBytes { append($0) }
+        }
+        integers = []
+      }
+      reader.withKey(count, of: { ColumnCell(statement: handle, column: Int32($0)) }) { append($0) }
+    }
 
-    mutating func append(_ key: UnsafeBufferPointer<UInt8>) {
+    private mutating func append(_ key: UnsafeBufferPointer<UInt8>) {
       bytes.append(contentsOf: key)
       ends.append(UInt32(truncatingIfNeeded: bytes.count))
+    }
+
+    /// Calls `body` with the position of each key in an index; nil for one that is not there.
+    func forEach(in index: KeyIndex, _ body: (Int?) -> Void) {
+      var (index, hint) = (index, 0)
+      for integer in integers { body(index.ordinal(of: integer, hint: &hint)) }
+      bytes.withUnsafeBufferPointer { bytes in
+        var start = 0
+        for end in ends {
+          body(index.ordinal(of: UnsafeBufferPointer(rebasing: bytes[start..<Int(end)]), hint: &hint))
+          start = Int(end)
+        }
+      }
     }
   }
 
@@ -102,9 +138,7 @@ final class TableContent: TableSurvey {
     var reader = KeyReader(types)
     while try connection.step(statement) {
       if reading.keys != nil {
-        reader.withKey(types.count, of: { ColumnCell(statement: statement.handle, column: Int32($0)) }) {
-          reading.keys?.append($0)
-        }
+        reading.keys?.append(types.count, of: statement, &reader)
         if reading.keys?.isTooLong == true { reading.keys = nil }
       }
       if reading.digests != nil {
@@ -129,21 +163,15 @@ final class TableContent: TableSurvey {
 
   // MARK: Keys
 
-  /// Calls `body` with each key of the table.
+  /// Calls `body` with the position of each key of the table in an index; nil for one that is not there.
   ///
   /// - Returns: false where somebody has committed since the keys were read, or they could not be read; `body` is not
   ///   called then.
-  func forEach(of table: TableSchema, _ body: (UnsafeBufferPointer<UInt8>) throws -> Void) throws -> Bool {
+  func forEach(of table: TableSchema, in index: KeyIndex, _ body: (Int?) -> Void) throws -> Bool {
     guard table.name == schema.name, table.keys == schema.keys else { return false }
     return try reading.withLock { reading in
       guard let reading, let keys = reading.keys, try reading.isCurrent else { return false }
-      try keys.bytes.withUnsafeBufferPointer { bytes in
-        var start = 0
-        for end in keys.ends {
-          try body(UnsafeBufferPointer(rebasing: bytes[start..<Int(end)]))
-          start = Int(end)
-        }
-      }
+      keys.forEach(in: index, body)
       return true
     }
   }

@@ -110,7 +110,7 @@ struct DecodingPlan: Sendable {
 
   /// - Throws: ``DeclarationError`` for a statement that cannot work.
   init<R: Record>(_ record: R.Type, schema: TableSchema) throws(DeclarationError) {
-    let mapping = R.mapping
+    let mapping = R.declaredMapping
     self.init(table: schema.name)
     for (mapped, column) in zip(mapping.columns, schema.columns)
     where column.role == .key || column.role == .remote {

@@ -61,7 +61,7 @@ extension TableSchema {
   /// - Throws: ``DeclarationError`` for a mapping that cannot be a table.
   public init<R: Record>(_ record: R.Type, owner: TableSchema? = nil) throws(DeclarationError) {
     let initial = R()
-    let mapping = R.mapping
+    let mapping = R.declaredMapping
     try ColumnNameValidator.validate(mapping, entity: R.table)
     try UnmappedPropertyValidator.validate(initial, mapping)
     name = R.table

@@ -42,6 +42,7 @@ public final class Engine: Sendable {
   /// Knows the secrets of all entities that were prepared.
   public let redactor = Redactor()
   let transport: any Transport
+  private let plans = Mutex<[ObjectIdentifier: EntityPlan]>([:])
   private let prepared = Mutex<[ObjectIdentifier: Prepared]>([:])
   private let credentials: Credentials
   private let limiters = Mutex<[String: RateLimiter]>([:])
@@ -61,6 +62,14 @@ public final class Engine: Sendable {
 
   // MARK: Checking declarations
 
+  private func plan(of entity: any Entity.Type) throws -> EntityPlan {
+    let id = ObjectIdentifier(entity)
+    if let known = plans.withLock({ $0[id] }) { return known }
+    let plan = try EntityPlan.erased(entity, urls: options.urls)
+    plans.withLock { $0[id] = plan }
+    return plan
+  }
+
   /// Checks the declarations of a whole program and reads its secrets. Nothing is asked or written.
   ///
   /// - Parameter needingSecrets: the entities whose secrets have to be there; all by default.
@@ -68,7 +77,7 @@ public final class Engine: Sendable {
   public func prepare(_ entities: [any Entity.Type], needingSecrets running: [any Entity.Type]? = nil) throws
   {
     var plans: [EntityPlan] = []
-    for entity in entities { plans.append(try EntityPlan.erased(entity, urls: options.urls)) }
+    for entity in entities { plans.append(try plan(of: entity)) }
     try EntityListValidator.validate(plans)
     for entity in running ?? entities { _ = try prepared(entity) }
   }
@@ -90,14 +99,14 @@ public final class Engine: Sendable {
 
   /// The statements that create the entity's tables, those of nested records among them.
   public func definitions(of entity: any Entity.Type) throws -> [String] {
-    try EntityPlan.erased(entity, urls: options.urls).tables.map { store.definition(of: $0) }
+    try plan(of: entity).tables.map { store.definition(of: $0) }
   }
 
   /// How the entity's tables differ from its declaration; empty where they are not there yet.
   public func differences(of entity: any Entity.Type) async throws -> [(table: String, differences: [String])]
   {
     var found: [(String, [String])] = []
-    for schema in try EntityPlan.erased(entity, urls: options.urls).tables {
+    for schema in try plan(of: entity).tables {
       let differences = try await store.differences(from: schema)
       if !differences.isEmpty { found.append((schema.name, differences)) }
     }
@@ -107,7 +116,7 @@ public final class Engine: Sendable {
   /// Makes the entity's tables what its declaration asks for, as ``Store/rebuild(_:droppingColumns:)`` does, while no
   /// run works on them.
   public func rebuild(_ entity: any Entity.Type, droppingColumns: Bool = false) async throws -> [Rebuild] {
-    let plan = try EntityPlan.erased(entity, urls: options.urls)
+    let plan = try plan(of: entity)
     let leases = try await lease(plan)
     defer { for lease in leases { lease.end() } }
     do { return try await store.rebuild(plan.tables, droppingColumns: droppingColumns) } catch let error
@@ -145,7 +154,7 @@ public final class Engine: Sendable {
   func prepared(_ entity: any Entity.Type) throws -> Prepared {
     let id = ObjectIdentifier(entity)
     if let known = prepared.withLock({ $0[id] }) { return known }
-    let plan = try EntityPlan.erased(entity, urls: options.urls)
+    let plan = try plan(of: entity)
     let api = plan.source.api
     var origins: Set<HTTPURL.Origin> = []
     for text in api.foreignOrigins {

@@ -47,7 +47,7 @@ struct EntityPlan: Sendable {
     try PathValidator.validate(source, entity: E.name)
     try MappingValidator.validate(entity, rows: source.rows)
 
-    let mapping = E.mapping
+    let mapping = E.declaredMapping
     let schema = try TableSchema(entity)
     let decoding = try DecodingPlan(entity, schema: schema)
     let deletion = E.deletion.policy

@@ -304,7 +304,7 @@ extension Store {
 
   private func rows<R: Record>(of record: R.Type, key: [StoredValue]?) throws -> [R] {
     let schema = try TableSchema(record)
-    let mapping = R.mapping
+    let mapping = R.declaredMapping
     if let key, key.count != schema.keys.count {
       throw StoreError(
         "\(schema.name) has a key of \(schema.keys.count) columns, and \(key.count) values were given")

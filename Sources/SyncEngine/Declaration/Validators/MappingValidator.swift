@@ -7,7 +7,7 @@ enum MappingValidator {
   static func validate<R: Record>(
     _ record: R.Type, rows: Rows, owners: [any Record.Type] = []
   ) throws(DeclarationError) {
-    let (table, mapping, initial) = (R.table, R.mapping, R())
+    let (table, mapping, initial) = (R.table, R.declaredMapping, R())
     if owners.contains(where: { $0 == record }) {
       throw DeclarationError("\(table): its records hold records of the same type, without an end")
     }
