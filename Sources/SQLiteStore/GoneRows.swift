@@ -273,6 +273,9 @@ private struct Search {
     _ surveyed: TableContent?, keeping kept: SeenKeys?
   ) throws -> (unseen: Int, rows: Int, kept: Int)? {
     guard scope == nil, let surveyed else { return nil }
+    if let rows = try surveyed.rowCount(of: schema, ifThoseOf: seen) {
+      return (0, rows, kept?.keptRows ?? 0)
+    }
     var count = RowCount(kept: kept, onKept: nil)
     guard try surveyed.forEach(of: schema, in: seen, { _ = count.add($0) }) else { return nil }
     return (count.unseen, count.rows, count.keptRows)

@@ -66,6 +66,9 @@ final class TableContent: TableSurvey {
       ends.append(UInt32(truncatingIfNeeded: bytes.count))
     }
 
+    /// Whether these are the keys of an index, in their order.
+    func areThose(of index: KeyIndex) -> Bool { ends.isEmpty && index.isEqual(to: integers) }
+
     /// Calls `body` with the position of each key in an index; nil for one that is not there.
     func forEach(in index: KeyIndex, _ body: (Int?) -> Void) {
       var (index, hint) = (index, 0)
@@ -162,6 +165,15 @@ final class TableContent: TableSurvey {
   func end() { cancellation.cancel() }
 
   // MARK: Keys
+
+  /// The number of rows, where their keys are those of an index and no others; nil where it is not that simple.
+  func rowCount(of table: TableSchema, ifThoseOf index: KeyIndex) throws -> Int? {
+    guard table.name == schema.name, table.keys == schema.keys else { return nil }
+    return try reading.withLock { reading in
+      guard let reading, reading.keys?.areThose(of: index) == true, try reading.isCurrent else { return nil }
+      return index.count
+    }
+  }
 
   /// Calls `body` with the position of each key of the table in an index; nil for one that is not there.
   ///

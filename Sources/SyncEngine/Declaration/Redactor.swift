@@ -75,7 +75,9 @@ public final class Redactor: Sendable {
     let bound = 4000
     let bytes =
       text.count <= 2 * bound ? Array(text) : text.prefix(bound) + Array(text.suffix(end == 0 ? 0 : bound))
-    let clean = withoutSecrets(bytes).escapingControls { _ in false }.unicodeScalars
+    let text = withoutSecrets(bytes).escapingControls { _ in false }
+    if text.utf8.count <= limit { return text }
+    let clean = text.unicodeScalars
     guard clean.count > limit else { return String(clean) }
     return "\(String(clean.prefix(limit - end)))…\(String(clean.suffix(end)))"
   }
@@ -224,6 +226,7 @@ private struct Spelling {
 extension String {
   /// Control characters, line separators and bidirectional controls as `\u{1b}`.
   fileprivate func escapingControls(but isKept: (Unicode.Scalar) -> Bool) -> String {
+    if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return self }
     var out = String.UnicodeScalarView()
     for scalar in unicodeScalars {
       let properties = scalar.properties

@@ -25,6 +25,7 @@ extension Walker {
     var newKeys = 0
     var isAtBoundary = repeatsBoundary
     let memory = try batch.memory()
+    gathering.seen.index.close()
     let onlyKey = keyColumns.count == 1 ? keyColumns[0] : nil
     for row in 0..<batch.rowCount {
       let ordinal = batch.firstOrdinal + row

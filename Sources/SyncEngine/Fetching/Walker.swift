@@ -73,7 +73,7 @@ struct Walker: Sendable {
       plan.source.format, rows: plan.source.rows, keyMembers: plan.decoding.keyMembers, redactor: redactor)
     var gathering = Gathering(
       ledger: WalkLedger(mayShift: mayShift), seen: seen, walkNumber: number)
-    if let kept { gathering.seen.index.reserve(bytes: kept.keyBytes) }
+    if let kept { gathering.seen.index.reserve(kept.keyBytes) }
     let parents = parents.map { row in
       zip(row, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
     }

@@ -17,51 +17,80 @@ public struct KeptPage: Sendable, Hashable {
 }
 
 /// The keys of a page's rows, those of nested records among them, one after the other.
+///
+/// Each begins with twice the number of its table. A key of one integer, which adds one to that, follows as the difference
+/// from the one before it in the table: one or two bytes where keys come in order. Others follow as their length and their
+/// bytes.
 struct PageKeys {
   private(set) var bytes: [UInt8] = []
+  /// The last integer of each table.
+  private var last: [Int64] = []
 
   /// - Parameter table: 0 is the entity's own, then the nested ones, owners before what they own.
   mutating func append(_ key: UnsafeBufferPointer<UInt8>, table: Int) {
-    number(table)
-    number(key.count)
-    bytes.append(contentsOf: key)
+    if let integer = KeyBytes.integer(UnsafeRawBufferPointer(key)) {
+      while last.count <= table { last.append(0) }
+      let difference = integer &- last[table]
+      last[table] = integer
+      number(table << 1 | 1)
+      // The sign goes last, so that small differences are short either way.
+      number(UInt64(bitPattern: difference << 1 ^ difference >> 63))
+    } else {
+      number(table << 1)
+      number(key.count)
+      bytes.append(contentsOf: key)
+    }
   }
 
+  private mutating func number(_ value: Int) { number(UInt64(bitPattern: Int64(value))) }
+
   /// Seven bits a byte, the lowest first; the top bit says that more follow.
-  private mutating func number(_ value: Int) {
+  private mutating func number(_ value: UInt64) {
     var rest = value
     while rest >= 0x80 {
-      bytes.append(UInt8(rest & 0x7F) | 0x80)
+      bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
       rest >>= 7
     }
     bytes.append(UInt8(rest))
   }
 
-  /// Calls `body` with each key; false where the bytes are damaged.
+  /// Calls `body` with each key, and its value where it is one integer; false where the bytes are damaged.
   @inline(__always)
   static func forEach(
-    in bytes: [UInt8], _ body: (_ table: Int, _ key: UnsafeBufferPointer<UInt8>) -> Void
+    in bytes: [UInt8], _ body: (_ table: Int, _ integer: Int64?, _ key: UnsafeBufferPointer<UInt8>) -> Void
   ) -> Bool {
-    bytes.withUnsafeBufferPointer { bytes in
+    var last: [Int64] = []
+    var made = KeyBytes()
+    return bytes.withUnsafeBufferPointer { bytes in
       var index = 0
       while index < bytes.count {
-        guard let table = number(in: bytes, &index), let count = number(in: bytes, &index),
-          count <= bytes.count - index
-        else { return false }
-        body(table, UnsafeBufferPointer(rebasing: bytes[index..<index + count]))
-        index += count
+        guard let head = number(in: bytes, &index) else { return false }
+        let table = Int(head >> 1)
+        if head & 1 == 1 {
+          guard let number = number(in: bytes, &index), table < 1 << 20 else { return false }
+          while last.count <= table { last.append(0) }
+          last[table] &+= Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
+          let integer = last[table]
+          made.removeAll()
+          made.append(integer)
+          made.withBytes { body(table, integer, $0) }
+        } else {
+          guard let count = number(in: bytes, &index), count <= bytes.count - index else { return false }
+          body(table, nil, UnsafeBufferPointer(rebasing: bytes[index..<index + Int(count)]))
+          index += Int(count)
+        }
       }
       return true
     }
   }
 
   @inline(__always)
-  private static func number(in bytes: UnsafeBufferPointer<UInt8>, _ index: inout Int) -> Int? {
-    var (value, shift) = (0, 0)
-    while index < bytes.count, shift < 56 {
+  private static func number(in bytes: UnsafeBufferPointer<UInt8>, _ index: inout Int) -> UInt64? {
+    var (value, shift): (UInt64, UInt64) = (0, 0)
+    while index < bytes.count, shift < 64 {
       let byte = bytes[index]
       index += 1
-      value |= Int(byte & 0x7F) << shift
+      value |= UInt64(byte & 0x7F) << shift
       if byte & 0x80 == 0 { return value }
       shift += 7
     }
@@ -81,7 +110,7 @@ struct KeptPages: Sendable {
 
   var isEmpty: Bool { pages.isEmpty }
 
-  /// Bytes of all keys of the pages.
+  /// Bytes of all keys of the pages: there are no more keys than that.
   var keyBytes: Int { pages.values.reduce(0) { $0 + $1.keys.count } }
 
   /// Whether a record inside of others stands on a page that was not sent again and on one that was, or that is gone:
@@ -99,7 +128,7 @@ struct KeptPages: Sendable {
     var unsent: [String: KeyIndex] = [:]
     func forEachNested(of page: KeptPage, _ body: (String, UnsafeBufferPointer<UInt8>) -> Void) {
       _ = PageKeys.forEach(in: page.keys) {
-        if tables.indices.contains($0 - 1) { body(tables[$0 - 1].schema.name, $1) }
+        if tables.indices.contains($0 - 1) { body(tables[$0 - 1].schema.name, $2) }
       }
     }
     func isUnchanged(_ name: String) -> Bool { if case .unchanged? = states[name] { true } else { false } }

@@ -9,7 +9,7 @@
 /// Keys compare as databases compare them: integers by value, text by bytes.
 ///
 /// It costs what the keys ask for. As long as they come in one direction, as they do from most sources, each differs from
-/// all before, and neither a hash table nor positions are held: nine bytes for an integer.
+/// all before, and no hash table is held; rising integers take eight bytes each.
 public struct KeyIndex: Sendable {
   enum Insertion: Equatable {
     case new
@@ -27,6 +27,9 @@ public struct KeyIndex: Sendable {
     var part: UInt32
   }
 
+  /// All keys, as long as each is one integer that is greater than the one before, its position is its number, and all came
+  /// at ``mark``. Nothing else but ``count`` is kept of them then.
+  private var rising: [Int64] = []
   /// All keys, one behind the other.
   private var bytes: [UInt8] = []
   public private(set) var count = 0
@@ -56,7 +59,8 @@ public struct KeyIndex: Sendable {
 
   /// Memory that it holds, in bytes.
   var memory: Int {
-    bytes.capacity + ends.capacity * 8 + given.capacity * 4 + marks.capacity * 8 + table.capacity * 4
+    rising.capacity * 8 + bytes.capacity + ends.capacity * 8 + given.capacity * 4 + marks.capacity * 8
+      + table.capacity * 4
   }
 
   /// The position that each key was given last.
@@ -66,6 +70,15 @@ public struct KeyIndex: Sendable {
 
   /// Calls `body` with each key and the position that it was given last.
   package func forEach(_ body: (UnsafeBufferPointer<UInt8>, _ ordinal: Int) throws -> Void) rethrows {
+    if !rising.isEmpty {
+      var key = KeyBytes()
+      for (number, integer) in rising.enumerated() {
+        key.removeAll()
+        key.append(integer)
+        try key.withBytes { try body($0, number) }
+      }
+      return
+    }
     try bytes.withUnsafeBufferPointer { bytes in
       for number in 0..<count {
         try body(UnsafeBufferPointer(rebasing: bytes[range(number)]), ordinal(number))
@@ -73,13 +86,37 @@ public struct KeyIndex: Sendable {
     }
   }
 
-  /// Makes room for keys of so many bytes in all.
-  mutating func reserve(bytes count: Int) {
-    if bytes.isEmpty { bytes.reserveCapacity(count) }
+  /// Makes room for so many keys, if they are rising integers.
+  mutating func reserve(_ count: Int) {
+    if self.count == 0 { rising.reserveCapacity(count) }
   }
+
+  /// Goes on as keys of any kind do.
+  private mutating func spread() {
+    if rising.isEmpty { return }
+    let integers = rising
+    rising = []
+    (count, direction) = (0, integers.count > 1 ? 1 : nil)
+    bytes.reserveCapacity(integers.count * KeyBytes.integerLength)
+    var key = KeyBytes()
+    for integer in integers {
+      key.removeAll()
+      key.append(integer)
+      key.withBytes { store($0, count, mark) }
+    }
+  }
+
+  /// Whether these are all keys, in their order.
+  package func isEqual(to integers: [Int64]) -> Bool { rising == integers && count > 0 }
 
   /// Adds a key that is known to be a new one, which costs less than to find that out.
   mutating func append(new key: UnsafeBufferPointer<UInt8>, ordinal: Int, walk: UInt8 = 0, part: UInt32 = 0) {
+    if let integer = KeyBytes.integer(UnsafeRawBufferPointer(key)),
+      append(rising: integer, ordinal: ordinal, walk: walk, part: part)
+    {
+      return
+    }
+    spread()
     if !follow(key) { direction = 0 }
     store(key, ordinal, Mark(walk: walk, part: part))
   }
@@ -98,6 +135,12 @@ public struct KeyIndex: Sendable {
   ) -> Insertion {
     let mark = Mark(walk: walk, part: part)
     isUnsearched = false
+    if let integer = KeyBytes.integer(UnsafeRawBufferPointer(key)),
+      append(rising: integer, ordinal: ordinal, walk: walk, part: part)
+    {
+      return .new
+    }
+    spread()
     if direction != 0, follow(key) {
       store(key, ordinal, mark)
       return .new
@@ -122,21 +165,21 @@ public struct KeyIndex: Sendable {
     return .new
   }
 
+  /// Says that keys which follow may not be new.
+  mutating func close() { isUnsearched = false }
+
   /// Adds a key of one integer that is greater than all before, and tells whether it is: the usual case, at the least cost.
   @inline(__always)
   mutating func append(rising key: Int64, ordinal: Int, walk: UInt8, part: UInt32) -> Bool {
-    guard direction == 1, width == KeyBytes.integerLength, ordinal == count, given.isEmpty, marks.isEmpty,
-      mark == Mark(walk: walk, part: part)
-    else { return false }
-    let end = bytes.count
-    let last = bytes.withUnsafeBytes { bytes in
-      KeyBytes.integer(UnsafeRawBufferPointer(rebasing: bytes[(end - KeyBytes.integerLength)...]))
+    let mark = Mark(walk: walk, part: part)
+    guard ordinal == count, rising.count == count else { return false }
+    if let last = rising.last {
+      guard key > last, mark == self.mark else { return false }
+    } else {
+      self.mark = mark
     }
-    guard let last, key > last else { return false }
-    bytes.append(KeyBytes.integerTag)
-    withUnsafeBytes(of: key.littleEndian) { bytes.append(contentsOf: $0) }
+    rising.append(key)
     count += 1
-    isUnsearched = false
     return true
   }
 
@@ -194,6 +237,7 @@ public struct KeyIndex: Sendable {
   }
 
   private mutating func number(of key: UnsafeBufferPointer<UInt8>) -> Int? {
+    if !rising.isEmpty { return KeyBytes.integer(UnsafeRawBufferPointer(key)).flatMap(search) }
     if let direction, direction != 0 { return search(key, direction) }
     index()
     if table.isEmpty { return nil }
@@ -202,6 +246,16 @@ public struct KeyIndex: Sendable {
       let number = Int(table[slot]) - 1
       if isEqual(number, key) { return number }
       slot = (slot + 1) & (table.count - 1)
+    }
+    return nil
+  }
+
+  private func search(_ key: Int64) -> Int? {
+    var rest = 0..<count
+    while !rest.isEmpty {
+      let middle = rest.lowerBound + rest.count / 2
+      if rising[middle] == key { return middle }
+      rest = rising[middle] < key ? middle + 1..<rest.upperBound : rest.lowerBound..<middle
     }
     return nil
   }
@@ -223,6 +277,9 @@ public struct KeyIndex: Sendable {
   ///
   /// - Parameter hint: where the key may be; it is set to where the next one may be.
   package mutating func ordinal(of key: UnsafeBufferPointer<UInt8>, hint: inout Int) -> Int? {
+    if !rising.isEmpty {
+      return KeyBytes.integer(UnsafeRawBufferPointer(key)).flatMap { ordinal(of: $0, hint: &hint) }
+    }
     if hint < count, isEqual(hint, key) {
       hint += 1
       return ordinal(hint - 1)
@@ -239,21 +296,22 @@ public struct KeyIndex: Sendable {
 
   /// The same for a key that is one integer.
   package mutating func ordinal(of key: Int64, hint: inout Int) -> Int? {
-    if hint < count {
-      let range = range(hint)
-      if range.count == KeyBytes.integerLength,
-        bytes.withUnsafeBytes({
-          $0[range.lowerBound] == KeyBytes.integerTag
-            && $0.loadUnaligned(fromByteOffset: range.lowerBound + 1, as: Int64.self) == key.littleEndian
-        })
-      {
-        hint += 1
-        return ordinal(hint - 1)
-      }
+    guard !rising.isEmpty else {
+      var bytes = KeyBytes()
+      bytes.append(key)
+      return bytes.withBytes { ordinal(of: $0, hint: &hint) }
     }
-    var bytes = KeyBytes()
-    bytes.append(key)
-    return bytes.withBytes { ordinal(of: $0, hint: &hint) }
+    if hint < count, rising[hint] == key {
+      hint += 1
+      return hint - 1
+    }
+    if hint >= 2, rising[hint - 2] == key {
+      hint -= 1
+      return hint - 1
+    }
+    guard let number = search(key) else { return nil }
+    hint = number + 1
+    return number
   }
 
   // MARK: Comparing
@@ -410,8 +468,8 @@ package struct KeyBytes {
     }
   }
 
-  package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) -> R) -> R {
-    bytes.withUnsafeBufferPointer(body)
+  package func withBytes<R>(_ body: (UnsafeBufferPointer<UInt8>) throws -> R) rethrows -> R {
+    try bytes.withUnsafeBufferPointer(body)
   }
 }
 
