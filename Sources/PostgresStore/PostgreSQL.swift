@@ -247,7 +247,7 @@ public final class PostgreSQL: Store {
     try await perform { connection, _ in try Journal.rejects(of: tables, in: connection) }
   }
 
-  public func survey(_ schema: TableSchema, for purpose: SurveyPurpose) -> (any TableSurvey)? {
+  public func survey(_ schema: TableSchema, for purpose: SurveyPurpose, rows: Int?) -> (any TableSurvey)? {
     guard case .rows = purpose else { return nil }
     return TableDigests(of: schema, in: surveys) { body in try self.withReader(body) }
   }

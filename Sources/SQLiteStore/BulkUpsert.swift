@@ -8,7 +8,7 @@ final class BulkUpsert {
 
   init(_ statements: UpsertStatements, in connection: Connection) throws {
     table = try RowTable(UpsertStatements.rows, statements.forms, in: connection)
-    statement = try connection.prepare(statements.all)
+    statement = try connection.prepare(statements.all, isKept: false)
   }
 
   // The statement goes before the table that it reads.

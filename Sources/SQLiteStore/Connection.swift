@@ -6,7 +6,12 @@ final class Connection: @unchecked Sendable {
   // Sendable: the store keeps its connection inside a mutex and uses it nowhere else; a reader's connection stays
   // with the call that made it.
   let handle: OpaquePointer
+  /// The schema's version when the engine's own tables were known to be there.
+  private(set) var journalVersion: Int64?
+  /// Whether the transaction under way has made sure of them.
+  var createsJournal = false
   private let interruption = Interruption()
+  private let statements = StatementCache()
 
   /// What the busy and progress handlers look at.
   private final class Interruption {
@@ -67,6 +72,7 @@ final class Connection: @unchecked Sendable {
   }
 
   deinit {
+    statements.close()
     // v2 closes once the last statement is gone; all of them are, but a leak must not end the program.
     sqlite3_close_v2(handle)
   }
@@ -92,11 +98,13 @@ final class Connection: @unchecked Sendable {
     if code != SQLITE_OK { throw error(code, sql) }
   }
 
-  func prepare(_ sql: String) throws -> Statement {
+  /// - Parameter isKept: whether the statement is kept for the next one who asks for it, once it is not used any more.
+  func prepare(_ sql: String, isKept: Bool = true) throws -> Statement {
+    if isKept, let handle = statements.take(sql) { return Statement(handle, sql, of: statements) }
     var statement: OpaquePointer?
     let code = sqlite3_prepare_v2(handle, sql, -1, &statement, nil)
     guard code == SQLITE_OK, let statement else { throw error(code, sql) }
-    return Statement(statement)
+    return Statement(statement, sql, of: isKept ? statements : nil)
   }
 
   /// The first column of the first row; nil where there is none or it is null.
@@ -165,6 +173,7 @@ final class Connection: @unchecked Sendable {
     explainingConstraint: (Connection) throws -> (any Error)? = { _ in nil }
   ) throws -> R {
     RunStep.next()
+    createsJournal = false
     try execute("BEGIN IMMEDIATE")
     do {
       let result = try body(self)
@@ -178,7 +187,10 @@ final class Connection: @unchecked Sendable {
         try execute("ROLLBACK")
         return result
       }
+      // Read before others can change it.
+      let version = try createsJournal ? schemaVersion : nil
       let code = sqlite3_exec(handle, "COMMIT", nil, nil, nil)
+      if code == SQLITE_OK { journalVersion = version }
       RunStep.next()
       if code == CSQLITE_CONSTRAINT_FOREIGNKEY, let explanation = try explainingConstraint(self) {
         throw explanation
@@ -219,18 +231,50 @@ final class Connection: @unchecked Sendable {
 
   // MARK: The schema
 
-  func hasTable(_ name: String) throws -> Bool {
-    try integer("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE", .text(name))
-      != nil
+  func hasTable(_ name: String) throws -> Bool { try table(name)?.isView == false }
+
+  /// Whether one of the engine's own tables is there.
+  func hasOwnTable(_ name: String) throws -> Bool {
+    if let known = journalVersion, try schemaVersion == known { return true }
+    return try hasTable(name)
   }
+
+  /// What stands under a table's name.
+  struct TableKind {
+    let isView: Bool
+    /// Whether its rows have numbers (sqlite.org/withoutrowid.html).
+    let hasRowID: Bool
+    /// Whether its columns hold values of their own types alone (sqlite.org/stricttables.html).
+    let isStrict: Bool
+  }
+
+  /// By its name alone, however many tables there are.
+  func table(_ name: String) throws -> TableKind? {
+    let statement = try prepare("SELECT type, wr, strict FROM pragma_table_list(?1) WHERE schema = 'main'")
+    try statement.bind([.text(name)])
+    guard try step(statement) else { return nil }
+    return TableKind(
+      isView: statement.text(0) == "view", hasRowID: statement.integer(1) == 0,
+      isStrict: statement.integer(2) != 0)
+  }
+
+  /// The number that changes with each change of the schema (sqlite.org/pragma.html#pragma_schema_version).
+  var schemaVersion: Int64? { get throws { try integer("PRAGMA schema_version") } }
 }
 
-/// A prepared statement, finalised when it goes.
+/// A prepared statement. When it goes, it is kept for others or finalised.
 struct Statement: ~Copyable {
   let handle: OpaquePointer
+  private let sql: String
+  private let cache: StatementCache?
 
-  init(_ handle: OpaquePointer) { self.handle = handle }
-  deinit { sqlite3_finalize(handle) }
+  init(_ handle: OpaquePointer, _ sql: String, of cache: StatementCache?) {
+    (self.handle, self.sql, self.cache) = (handle, sql, cache)
+  }
+
+  deinit {
+    if let cache { cache.give(back: handle, sql) } else { sqlite3_finalize(handle) }
+  }
 
   func bind(_ values: [StoredValue]) throws {
     for (index, value) in values.enumerated() {

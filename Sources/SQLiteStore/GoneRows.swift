@@ -13,6 +13,9 @@ struct GoneRows: NotedRows {
   let rowsInScope: Int
   /// The temporary table.
   private let noted: String
+  /// Whether there is one: where no row is gone, none is made.
+  private let isNoted: Bool
+  private static let unseenName = "syncd_gone"
 
   /// Notes the rows in a temporary table.
   ///
@@ -25,17 +28,15 @@ struct GoneRows: NotedRows {
     surveyed: TableContent? = nil, in connection: Connection
   ) throws {
     (self.schema, self.seen, self.scope) = (schema, seen, scope)
-    let noted = "syncd_gone"
+    let noted = Self.unseenName
     self.noted = noted
     let search = Search(schema: schema, seen: seen, scope: scope)
     var found = try search.count(surveyed, keeping: kept)
     if found == nil || found?.unseen != 0 {
-      try connection.execute("DROP TABLE IF EXISTS temp.\(noted)")
-      try connection.execute(
-        "CREATE TEMP TABLE \(noted) AS SELECT \(schema.keyList) FROM main.\(quoted(schema.name)) LIMIT 0")
-      found = try search.scan(keeping: kept, in: connection, notingUnseenIn: "temp.\(noted)")
+      found = try search.scan(keeping: kept, in: connection, notingUnseenIn: noted)
     }
     (count, rowsInScope) = (found?.unseen ?? 0, found?.rows ?? 0)
+    isNoted = count > 0
     if let kept, let found, found.kept < kept.keptRows {
       throw try search.missing(of: kept, in: connection)
     }
@@ -45,7 +46,7 @@ struct GoneRows: NotedRows {
   init(named keys: KeyIndex, mark: String?, of schema: TableSchema, in connection: Connection) throws {
     (self.schema, seen, scope) = (schema, keys, nil)
     let noted = "syncd_stated"
-    self.noted = noted
+    (self.noted, isNoted) = (noted, true)
     let search = Search(schema: schema, seen: keys, scope: nil)
     let unmarked = mark.map { " AND \(quoted($0)) IS NULL" } ?? ""
     try search.withFunctions(in: connection) { connection in
@@ -169,6 +170,7 @@ struct GoneRows: NotedRows {
   }
 
   func discard(in connection: Connection) {
+    guard isNoted else { return }
     // It goes with the connection at the latest.
     try? connection.execute("DROP TABLE IF EXISTS temp.\(noted)")
   }
@@ -199,10 +201,12 @@ private struct Search {
     }
   }
 
-  /// Runs `body` with the functions in place.
+  /// Runs `body` with the functions in place, where they are needed: to put them there, and away again, costs all kept
+  /// statements another preparation.
   func withFunctions<R>(
-    in connection: Connection, _ body: (Connection) throws -> R
+    _ areNeeded: Bool = true, in connection: Connection, _ body: (Connection) throws -> R
   ) throws -> R {
+    if !areNeeded { return try body(connection) }
     func add(_ name: String, _ lookup: Lookup?, _ count: Int) {
       // DIRECTONLY: no trigger or view of the database may call it (sqlite.org/c3ref/c_deterministic.html).
       sqlite3_create_function_v2(
@@ -292,29 +296,41 @@ private struct Search {
   ) throws -> (unseen: Int, rows: Int, kept: Int) {
     var (seen, hint) = (seen, 0)
     var count = RowCount(kept: kept, onKept: onKept)
-    return try withFunctions(in: connection) { connection in
+    return try withFunctions(scope?.columns.isEmpty == false, in: connection) { connection in
       let keys = schema.keys
       let inScope = scope == nil ? "" : ", (\(inScope)) IS TRUE"
       let statement = try connection.prepare(
         "SELECT \(schema.keyList)\(inScope) FROM main.\(quoted(schema.name))")
-      let places = keys.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
-      // A count has no use for it.
-      let note = try connection.prepare(table.map { "INSERT INTO \($0) VALUES (\(places))" } ?? "SELECT 1")
+      var note: Statement?
       var reader = KeyReader(keys.map(\.type))
       while try connection.step(statement) {
         let isJudged = scope == nil || statement.integer(Int32(keys.count)) != 0
         guard isJudged || count.kept != nil else { continue }
         let position = seen.position(of: keys, in: statement, &reader, hint: &hint)
-        guard count.add(position, isJudged: isJudged), table != nil else { continue }
+        guard count.add(position, isJudged: isJudged), let table else { continue }
+        // Most often no row is gone, and no table is made.
+        if note == nil { note = try makeNotes(table, in: connection) }
+        guard let handle = note?.handle else { continue }
         for column in keys.indices {
-          sqlite3_bind_value(
-            note.handle, Int32(column + 1), sqlite3_column_value(statement.handle, Int32(column)))
+          sqlite3_bind_value(handle, Int32(column + 1), sqlite3_column_value(statement.handle, Int32(column)))
         }
-        _ = try connection.step(note)
-        sqlite3_reset(note.handle)
+        let code = sqlite3_step(handle)
+        if code != SQLITE_DONE { throw connection.error(code, nil) }
+        sqlite3_reset(handle)
       }
       return (count.unseen, count.rows, count.keptRows)
     }
+  }
+}
+
+extension Search {
+  /// Makes the table for the keys of rows that are noted, and the statement that notes one.
+  private func makeNotes(_ table: String, in connection: Connection) throws -> Statement {
+    // One of an earlier transaction went with it, and one of this transaction was dropped.
+    try connection.execute(
+      "CREATE TEMP TABLE \(table) AS SELECT \(schema.keyList) FROM main.\(quoted(schema.name)) LIMIT 0")
+    let places = schema.keys.indices.map { "?\($0 + 1)" }.joined(separator: ", ")
+    return try connection.prepare("INSERT INTO temp.\(table) VALUES (\(places))", isKept: false)
   }
 }
 

@@ -3,6 +3,8 @@ import SyncEngine
 /// The engine's own tables in the database: runs, state and rejected records.
 enum Journal {
   static func create(in connection: Connection) throws {
+    connection.createsJournal = true
+    if let known = connection.journalVersion, try connection.schemaVersion == known { return }
     try connection.execute(
       """
       CREATE TABLE IF NOT EXISTS syncd_runs (
@@ -16,6 +18,7 @@ enum Journal {
       CREATE TABLE IF NOT EXISTS syncd_state (
         entity TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (entity, name)
       ) STRICT, WITHOUT ROWID;
+      CREATE INDEX IF NOT EXISTS syncd_state_name ON syncd_state (name, value);
       CREATE TABLE IF NOT EXISTS syncd_pages (
         entity TEXT NOT NULL, page TEXT NOT NULL, validator TEXT NOT NULL, answer TEXT NOT NULL, keys BLOB NOT NULL,
         PRIMARY KEY (entity, page)
@@ -97,7 +100,7 @@ enum Journal {
 
   /// The rejected records of the given entities, the oldest first.
   static func rejects(of entities: [String], in connection: Connection) throws -> [Reject] {
-    guard try connection.hasTable("syncd_rejects") else { return [] }
+    guard try connection.hasOwnTable("syncd_rejects") else { return [] }
     var found: [Reject] = []
     let statement = try connection.prepare(
       "SELECT run, entity, page, position, key, field, path, reason, record FROM syncd_rejects ORDER BY id")
@@ -117,7 +120,7 @@ enum Journal {
 
   /// The last runs of an entity, the latest first.
   static func runs(of entity: String, limit: Int, in connection: Connection) throws -> [RunRecord] {
-    guard try connection.hasTable("syncd_runs") else { return [] }
+    guard try connection.hasOwnTable("syncd_runs") else { return [] }
     let statement = try connection.prepare(
       "SELECT \(columns) FROM syncd_runs WHERE entity = ?1 ORDER BY id DESC LIMIT ?2")
     try statement.bind([.text(entity), .integer(Int64(limit))])
@@ -143,7 +146,7 @@ enum Journal {
   }
 
   static func state(of entity: String, in connection: Connection) throws -> [String: String] {
-    guard try connection.hasTable("syncd_state") else { return [:] }
+    guard try connection.hasOwnTable("syncd_state") else { return [:] }
     let statement = try connection.prepare("SELECT name, value FROM syncd_state WHERE entity = ?1")
     try statement.bind([.text(entity)])
     var state: [String: String] = [:]
@@ -152,7 +155,7 @@ enum Journal {
   }
 
   static func pages(of entity: String, in connection: Connection) throws -> [KeptPage] {
-    guard try connection.hasTable("syncd_pages") else { return [] }
+    guard try connection.hasOwnTable("syncd_pages") else { return [] }
     let statement = try connection.prepare(
       "SELECT page, validator, answer, keys FROM syncd_pages WHERE entity = ?1 ORDER BY rowid")
     try statement.bind([.text(entity)])
@@ -187,9 +190,13 @@ enum Journal {
 
   /// Forgets what other entities keep of their pages if they have rows in a table: it was changed.
   static func forgetPages(on table: String, besides entity: String, in connection: Connection) throws {
+    let name = StoredValue.text(quoted(table.asciiLowercased))
     try connection.run(
-      "DELETE FROM syncd_pages WHERE entity <> ?1 AND entity IN (SELECT entity FROM syncd_state WHERE name = 'tables' AND instr(value, ?2) > 0)",
-      [.text(entity), .text(quoted(table.asciiLowercased))])
+      """
+      DELETE FROM syncd_pages WHERE entity <> ?1 AND entity IN (
+        SELECT entity FROM syncd_state WHERE name = 'tables' AND value = ?2
+        UNION ALL SELECT entity FROM syncd_state WHERE name = 'tables' AND value < '!' AND instr(value, ?2) > 0)
+      """, [.text(entity), name])
   }
 
   static func set(_ state: [String: String], of entity: String, in connection: Connection) throws {
@@ -206,16 +213,17 @@ enum Journal {
   }
 
   static func isMade(_ table: String, in connection: Connection) throws -> Bool {
-    guard try connection.hasTable("syncd_state") else { return false }
+    guard try connection.hasOwnTable("syncd_state") else { return false }
     // The names of tables do not tell case apart.
-    return try connection.integer(
-      "SELECT 1 FROM syncd_state WHERE entity = ?1 COLLATE NOCASE AND name = 'table' AND value = 'made'",
-      .text(table)) != nil
+    let condition = "name = 'table' AND value = 'made' AND entity = ?1"
+    return try connection.integer("SELECT 1 FROM syncd_state WHERE \(condition)", .text(table)) != nil
+      || connection.integer("SELECT 1 FROM syncd_state WHERE \(condition) COLLATE NOCASE", .text(table))
+        != nil
   }
 
   static func installationKey(in connection: Connection) throws -> String {
     func stored() throws -> String? {
-      guard try connection.hasTable("syncd_state") else { return nil }
+      guard try connection.hasOwnTable("syncd_state") else { return nil }
       return try connection.text("SELECT value FROM syncd_state WHERE entity = '' AND name = 'key'")
     }
     if let key = try stored() { return key }

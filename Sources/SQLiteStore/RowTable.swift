@@ -8,7 +8,6 @@ final class RowTable {
   let name: String
   private let connection: Connection
   private let source: UnsafeMutablePointer<Source>
-  private let module: UnsafeMutablePointer<sqlite3_module>
 
   /// What a scan runs over: memory alone, since to retain an object for each value would take a third of the time.
   fileprivate struct Source {
@@ -52,19 +51,16 @@ final class RowTable {
     let copy = UnsafeMutablePointer<CellForms.Form>.allocate(capacity: count)
     copy.initialize(from: forms.forms, count: count)
     source.initialize(to: Source(columnCount: count, forms: copy))
-    module = .allocate(capacity: 1)
-    module.initialize(to: Self.makeModule())
-    let code = sqlite3_create_module_v2(connection.handle, name, module, source, nil)
+    let code = sqlite3_create_module_v2(connection.handle, name, Self.module, source) { source in
+      // Called once nothing refers to the table any more, which may be later than this object goes.
+      guard let source = source?.assumingMemoryBound(to: Source.self) else { return }
+      source.pointee.forms.deallocate()
+      source.deallocate()
+    }
     if code != SQLITE_OK { throw connection.error(code, nil) }
   }
 
-  deinit {
-    // No statement reads from it any more: who made them has finalised them.
-    sqlite3_create_module_v2(connection.handle, name, nil, nil, nil)
-    source.pointee.forms.deallocate()
-    source.deallocate()
-    module.deallocate()
-  }
+  deinit { sqlite3_create_module_v2(connection.handle, name, nil, nil, nil) }
 
   /// Runs `body`, in which scans read these rows, by their number in the page.
   func withRows<R>(_ rows: [Int], of memory: RowMemory, _ body: () throws -> R) rethrows -> R {
@@ -80,7 +76,8 @@ final class RowTable {
 
   static func column(_ column: Int) -> String { "c\(column)" }
 
-  private static func makeModule() -> sqlite3_module {
+  /// The functions of the table. Never written to again, and never freed.
+  private nonisolated(unsafe) static let module: UnsafeMutablePointer<sqlite3_module> = {
     var module = sqlite3_module()
     // Without xCreate it is there by its name alone.
     module.xConnect = { database, source, _, _, table, _ in
@@ -141,8 +138,10 @@ final class RowTable {
       row?.pointee = Int64(RowTable.cursor(cursor)?.pointee.position ?? 0)
       return SQLITE_OK
     }
-    return module
-  }
+    let made = UnsafeMutablePointer<sqlite3_module>.allocate(capacity: 1)
+    made.initialize(to: module)
+    return made
+  }()
 
   @inline(__always)
   private static func cursor(_ cursor: UnsafeMutablePointer<sqlite3_vtab_cursor>?) -> UnsafeMutablePointer<

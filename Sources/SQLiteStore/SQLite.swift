@@ -186,8 +186,11 @@ public final class SQLite: Store {
     }
   }
 
-  public func survey(_ schema: TableSchema, for purpose: SurveyPurpose) -> (any TableSurvey)? {
-    path != ":memory:" && exists ? TableContent(of: schema, for: purpose, path: path) : nil
+  public func survey(_ schema: TableSchema, for purpose: SurveyPurpose, rows: Int?) -> (any TableSurvey)? {
+    // To open another connection takes longer than to look at a few rows in the commit.
+    if let rows, rows < 2000 { return nil }
+    return
+      path != ":memory:" && exists ? TableContent(of: schema, for: purpose, path: path) : nil
   }
 
   public func pages(of entity: String) async throws -> [KeptPage] {

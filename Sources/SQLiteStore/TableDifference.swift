@@ -38,22 +38,16 @@ struct TableDifference {
 
   init(of schema: TableSchema, in connection: Connection) throws {
     self.schema = schema
-    exists = try connection.hasTable(schema.name)
-    // The engine's own tables are STRICT and have row numbers: one that is not came in place of it.
-    isMade =
-      try exists && Journal.isMade(schema.name, in: connection)
-      && connection.integer(
-        "SELECT 1 FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND strict AND NOT wr",
-        .text(schema.name)) != nil
-    guard exists else {
-      if try connection.integer(
-        "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ?1 COLLATE NOCASE", .text(schema.name))
-        != nil
-      {
-        throw StoreError("\"\(schema.name)\" is a view, not a table")
-      }
+    let table = try connection.table(schema.name)
+    if table?.isView == true { throw StoreError("\"\(schema.name)\" is a view, not a table") }
+    exists = table != nil
+    guard let table else {
+      isMade = false
       return
     }
+    hasRowID = table.hasRowID
+    // The engine's own tables are STRICT and have row numbers: one that is not came in place of it.
+    isMade = try table.isStrict && table.hasRowID && Journal.isMade(schema.name, in: connection)
     let statement = try connection.prepare(
       "SELECT name, type, \"notnull\", dflt_value, hidden FROM pragma_table_xinfo(?1)")
     try statement.bind([.text(schema.name)])
@@ -62,17 +56,9 @@ struct TableDifference {
         name: statement.text(0), type: statement.text(1).uppercased(), isNotNull: statement.integer(2) != 0,
         defaultValue: statement.isNull(3) ? nil : statement.text(3), isGenerated: statement.integer(4) != 0)
     }
-    let isStrict =
-      try connection.integer(
-        "SELECT 1 FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND strict", .text(schema.name))
-      != nil
-    hasRowID =
-      try connection.integer(
-        "SELECT 1 FROM pragma_table_list WHERE name = ?1 COLLATE NOCASE AND wr = 0", .text(schema.name))
-      != nil
     for column in schema.columns {
       if let there = actual[column.name.asciiLowercased] {
-        compare(column, there, isStrict: isStrict, in: connection)
+        compare(column, there, isStrict: table.isStrict, in: connection)
       } else if column.role == .key {
         faults.append("the key column \"\(column.name)\" is missing")
       } else if !column.isNullable && column.defaultValue == nil {

@@ -176,21 +176,22 @@ struct Target {
   ) {
     require(batch.rowCount == second.rowCount, "other rows the second time", body)
     require(batch.columnCount == columns.count, "\(batch.columnCount) columns", body)
+    let (memory, other) = (try! batch.memory(), try! second.memory())
     for row in 0..<batch.rowCount {
       for (position, column) in columns.enumerated() {
-        examine(batch, row, position, column, assign[position], body)
+        examine(memory, row, position, column, assign[position], body)
         require(
-          batch.value(row: row, column: position) == second.value(row: row, column: position),
+          memory.value(row: row, column: position) == other.value(row: row, column: position),
           "\(column.name) differs the second time", body)
       }
     }
   }
 
   private func examine(
-    _ batch: RowBatch, _ row: Int, _ position: Int, _ column: Column,
+    _ memory: RowMemory, _ row: Int, _ position: Int, _ column: Column,
     _ assign: @Sendable (StoredValue) throws -> Void, _ body: [UInt8]
   ) {
-    let cell = batch.row(row)[position]
+    let cell = memory.row(row)[position]
     switch cell.kind {
     case .missing:
       require(column.role != .key, "the key \(column.name) is missing", body)
@@ -215,7 +216,7 @@ struct Target {
       require(column.type == .real && cell.real.isFinite, "\(cell.real) in \(column.name)", body)
     case .blob: require(column.type == .blob, "a blob in \(column.name)", body)
     case .text:
-      let text = batch.text(cell)
+      let text = memory.text(cell)
       require([.text, .json, .decimal, .day, .uuid].contains(column.type), "a text in \(column.name)", body)
       require(String(validating: text, as: UTF8.self) != nil, "\(column.name) is not UTF-8", body)
       if column.type == .json { examine(json: Array(text), column, body) }
@@ -224,7 +225,7 @@ struct Target {
     let isChecked =
       column.type != .json
       || ["integers", "bytes", "numbers", "singles", "flags", "words", "sizes"].contains(column.name)
-    guard isChecked, let value = batch.value(row: row, column: position) else { return }
+    guard isChecked, let value = memory.value(row: row, column: position) else { return }
     do { try assign(value) } catch {
       require(false, "\(column.name) cannot be read: \(error)", body)
     }

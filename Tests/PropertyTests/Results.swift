@@ -27,16 +27,17 @@ struct Results {
 
   private mutating func add(_ batch: RowBatch) {
     if batch.rowCount == 0 { text.append(UInt8(ascii: ".")) }
+    let memory = try! batch.memory()
     for row in 0..<batch.rowCount {
       if row > 0 { text.append(UInt8(ascii: ";")) }
       for column in 0..<batch.columnCount {
         if column > 0 { text.append(UInt8(ascii: ",")) }
-        add(batch, batch.row(row)[column])
+        add(memory, memory.row(row)[column])
       }
     }
   }
 
-  private mutating func add(_ batch: RowBatch, _ cell: Cell) {
+  private mutating func add(_ memory: RowMemory, _ cell: Cell) {
     switch cell.kind {
     case .missing: text.append(UInt8(ascii: "-"))
     case .null: text.append(UInt8(ascii: "n"))
@@ -44,7 +45,7 @@ struct Results {
     case .real: text += Array(Self.cell(.real(cell.real)).utf8)
     case .text, .blob:
       text.append(cell.kind == .text ? UInt8(ascii: "t") : UInt8(ascii: "x"))
-      for byte in batch.text(cell) { text += [Self.digit(byte >> 4), Self.digit(byte & 15)] }
+      for byte in memory.text(cell) { text += [Self.digit(byte >> 4), Self.digit(byte & 15)] }
     }
   }
 

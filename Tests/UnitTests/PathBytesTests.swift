@@ -28,9 +28,9 @@ struct PathBytesTests {
     let batch = RecordDecoder(plan).decode(
       records, of: RecordSource(rows: .list(.root)), page: 1, context: RecordContext()
     ) { Issue.record("\($0)") }.batch
-    #expect(batch.value(row: 0, column: 1) == .text("one"))
-    #expect(batch.value(row: 0, column: 2) == .text("two"))
-    #expect(batch.value(row: 1, column: 1) == .text("x"))
-    #expect(batch.value(row: 1, column: 2) == nil)
+    #expect(try batch.value(row: 0, column: 1) == .text("one"))
+    #expect(try batch.value(row: 0, column: 2) == .text("two"))
+    #expect(try batch.value(row: 1, column: 1) == .text("x"))
+    #expect(try batch.value(row: 1, column: 2) == nil)
   }
 }

@@ -66,15 +66,17 @@ extension Walker {
       throw WalkFailure(
         page: coming.number, url: coming.sent.url, "more than \(limit) records came (maxRecords)")
     }
-    if coming.mayBeJournaled, gathering.walkNumber == 1, let journal,
+    return (page, rows)
+  }
+
+  /// Keeps the answer for a run that goes on from this one.
+  func keep(_ coming: DecodingPage, walkNumber: UInt8) {
+    guard coming.mayBeJournaled, walkNumber == 1, let journal,
       coming.response.duration >= Resume.quick || ContinuousClock.now >= journalsFrom,
       holdsNoSecret(coming.response)
-    {
-      journal.append(
-        FetchedPage.head(of: coming.response, at: Timestamp.now), coming.response.body, as: coming.asking.name
-      )
-    }
-    return (page, rows)
+    else { return }
+    journal.append(
+      FetchedPage.head(of: coming.response, at: Timestamp.now), coming.response.body, as: coming.asking.name)
   }
 
   /// Waits for a page of which all is known but its rows.

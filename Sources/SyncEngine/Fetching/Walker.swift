@@ -295,6 +295,7 @@ struct Walker: Sendable {
               task: Task { decoders.decode(records, page: number, context) })
           }
         }
+        keep(coming, walkNumber: gathering.walkNumber)
         if let decision, coming.records != nil {
           // What the paging makes of the page is known: others are read while it is decoded.
           coming.decision = decision

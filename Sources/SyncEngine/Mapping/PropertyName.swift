@@ -1,21 +1,21 @@
 /// The name of the stored property that a key path leads to, from its description (SE-0369); nil for computed
 /// properties, nested paths, and binaries without reflection metadata.
 func propertyName(of keyPath: AnyKeyPath) -> String? {
-  let text = String(describing: keyPath)
-  guard text.hasPrefix("\\"), let dot = endOfType(text) else { return nil }
-  let name = text[text.index(after: dot)...]
-  return name.isEmpty || name.contains(where: { ".?!<".contains($0) }) ? nil : String(name)
+  let text = keyPath.debugDescription
+  guard text.hasPrefix("\\"), let dot = endOfType(text.utf8) else { return nil }
+  let name = text.utf8[text.utf8.index(after: dot)...]
+  return name.isEmpty || name.contains(where: { ".?!<".utf8.contains($0) }) ? nil : String(name)
 }
 
 /// Where the name of the type ends, whose generic arguments may hold dots: `\Page<Shop.Item>.id`.
-private func endOfType(_ text: String) -> String.Index? {
+private func endOfType(_ text: String.UTF8View) -> String.Index? {
   var depth = 0
-  var last: Character = " "
+  var last = UInt8(ascii: " ")
   for index in text.indices {
     switch text[index] {
-    case "<": depth += 1
-    case ">" where last != "-": depth -= 1
-    case "." where depth == 0: return index
+    case UInt8(ascii: "<"): depth += 1
+    case UInt8(ascii: ">") where last != UInt8(ascii: "-"): depth -= 1
+    case UInt8(ascii: ".") where depth == 0: return index
     default: break
     }
     last = text[index]

@@ -149,12 +149,14 @@ extension Record {
   /// - Parameter owners: the records that this one is nested in; nothing else stops at those that hold themselves.
   private static func references(within owners: [ObjectIdentifier]) -> [any Record.Type] {
     guard !owners.contains(ObjectIdentifier(Self.self)) else { return [] }
-    return mapping.columns.compactMap(\.references)
-      + mapping.nested.flatMap { $0.record.references(within: owners + [ObjectIdentifier(Self.self)]) }
+    return declaredMapping.columns.compactMap(\.references)
+      + declaredMapping.nested.flatMap {
+        $0.record.references(within: owners + [ObjectIdentifier(Self.self)])
+      }
   }
 
   /// Names and types of the key columns, without looking at anything else: two records may refer to each other.
   fileprivate static var keyColumns: [(name: String, type: ColumnType)] {
-    mapping.columns.filter { $0.role == .key }.map { ($0.name ?? "", $0.reading.columnType) }
+    declaredMapping.columns.filter { $0.role == .key }.map { ($0.name ?? "", $0.reading.columnType) }
   }
 }

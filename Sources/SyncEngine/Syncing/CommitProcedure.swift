@@ -191,7 +191,9 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
     try transaction.append(commit.rejects, of: run)
     // What ``StoreTransaction/forgetPages(on:besides:)`` looks for.
     let tables = [schema] + commit.nested.map(\.rows.schema)
-    let names = tables.map { quoted($0.name.asciiLowercased) }.joined(separator: " ")
+    let list = tables.map { quoted($0.name.asciiLowercased) }.joined(separator: " ")
+    // A blank in front says that there are several: that of one table is found by its whole text.
+    let names = tables.count > 1 ? " " + list : list
     try transaction.set(commit.state.merging(["tables": names]) { $1 }, of: run.entity)
     if !commit.isIncrement || !changed.isEmpty { try transaction.set(commit.pages, of: run.entity) }
     changedTables += changed

@@ -187,7 +187,7 @@ extension Engine {
       run.reason = redactor.redact(doubts.map(\.description).joined(separator: "; "))
     }
     var kept = ["scope": scope, "run": run.run]
-    if increment.isFull { kept["pages"] = pageScope }
+    if increment.isFull { kept.merge(["pages": pageScope, "records": String(run.records)]) { $1 } }
     // What was kept for other records is of no use for these, which nothing has proven yet.
     if plan.incremental != nil, isOther, proof == nil { kept.merge(["full": "", "watermark": ""]) { $1 } }
     if plan.incremental != nil, let proof {
@@ -237,10 +237,13 @@ extension Engine {
     _ plan: EntityPlan, _ walker: Walker, _ state: [String: String], _ increment: Increment,
     _ scope: DeletionScope?
   ) -> (any TableSurvey)? {
+    let rows = state["records"].flatMap { Int($0) }
     // Rows of pages that are not sent again have to be there.
-    if walker.kept?.isEmpty == false { return scope == nil ? store.survey(plan.schema, for: .keys) : nil }
+    if walker.kept?.isEmpty == false {
+      return scope == nil ? store.survey(plan.schema, for: .keys, rows: rows) : nil
+    }
     // Where only what changed is asked for, most of the table would be read in vain.
-    return increment.isFull && state["run"] != nil ? store.survey(plan.schema, for: .rows) : nil
+    return increment.isFull && state["run"] != nil ? store.survey(plan.schema, for: .rows, rows: rows) : nil
   }
 
   /// What an earlier run of the entity has read, where this one may go on from there.

@@ -53,7 +53,9 @@ public protocol Store: Sendable {
 
   /// Begins to read a table beside the requests, for a commit that compares what came with what is there; nil where the
   /// store has no use for that.
-  func survey(_ schema: TableSchema, for purpose: SurveyPurpose) -> (any TableSurvey)?
+  ///
+  /// - Parameter rows: how many records the last full run had, if that is known.
+  func survey(_ schema: TableSchema, for purpose: SurveyPurpose, rows: Int?) -> (any TableSurvey)?
 
   /// What the last proven run kept of an entity's pages.
   func pages(of entity: String) async throws -> [KeptPage]

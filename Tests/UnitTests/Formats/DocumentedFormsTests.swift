@@ -89,7 +89,7 @@ struct DocumentedFormsTests {
           context: RecordContext()
         ) { bad.append($0) }.batch
         let position = try #require(schema.columns.firstIndex { $0.name == column })
-        let value = batch.rowCount == 1 ? batch.value(row: 0, column: position) : nil
+        let value = batch.rowCount == 1 ? try batch.value(row: 0, column: position) : nil
         if fits != (value != nil) {
           wrong.append("\(column) \(form): \(value.map { "\($0)" } ?? bad.first?.reason ?? "missing")")
         }
