@@ -8,6 +8,8 @@ final class Connection: @unchecked Sendable {
   let handle: OpaquePointer
   /// The schema's version when the engine's own tables were known to be there.
   private(set) var journalVersion: Int64?
+  /// How tables differed from what was asked for, by name, and the schema's version then.
+  var differences: [String: (version: Int64, found: TableDifference)] = [:]
   /// Whether the transaction under way has made sure of them.
   var createsJournal = false
   private let interruption = Interruption()
@@ -257,6 +259,9 @@ final class Connection: @unchecked Sendable {
       isView: statement.text(0) == "view", hasRowID: statement.integer(1) == 0,
       isStrict: statement.integer(2) != 0)
   }
+
+  /// Whether no transaction is under way that was begun by a statement of its own.
+  var isIdle: Bool { sqlite3_get_autocommit(handle) != 0 }
 
   /// The number that changes with each change of the schema (sqlite.org/pragma.html#pragma_schema_version).
   var schemaVersion: Int64? { get throws { try integer("PRAGMA schema_version") } }

@@ -107,13 +107,13 @@ public final class SQLite: Store {
 
   public func check(_ schema: TableSchema) async throws {
     if !exists { return }
-    try await perform { connection, _ in try TableDifference(of: schema, in: connection).demandFit() }
+    try await perform { connection, _ in try TableDifference.known(of: schema, in: connection).demandFit() }
   }
 
   public func differences(from schema: TableSchema) async throws -> [String] {
     if !exists { return [] }
     return try await perform { connection, _ in
-      let difference = try TableDifference(of: schema, in: connection)
+      let difference = try TableDifference.known(of: schema, in: connection)
       // In a table that someone else made, what is not declared is theirs.
       guard difference.isMade else { return difference.faults }
       return difference.faults + difference.deviations

@@ -36,7 +36,23 @@ struct TableDifference {
     var isGenerated: Bool
   }
 
-  init(of schema: TableSchema, in connection: Connection) throws {
+  /// Of a table that was made for the schema just now.
+  init(ofNew schema: TableSchema) { (self.schema, exists, isMade) = (schema, true, true) }
+
+  /// As it was found before, as long as no schema has changed.
+  static func known(of schema: TableSchema, in connection: Connection) throws -> TableDifference {
+    let version = try connection.schemaVersion
+    if let known = connection.differences[schema.name], known.version == version, known.found.schema == schema
+    {
+      return known.found
+    }
+    let found = try TableDifference(of: schema, in: connection)
+    // What a transaction has changed may be undone.
+    if let version, connection.isIdle { connection.differences[schema.name] = (version, found) }
+    return found
+  }
+
+  private init(of schema: TableSchema, in connection: Connection) throws {
     self.schema = schema
     let table = try connection.table(schema.name)
     if table?.isView == true { throw StoreError("\"\(schema.name)\" is a view, not a table") }

@@ -14,7 +14,7 @@ struct TableRebuild {
   ///
   /// - Throws: `StoreError` for a table that someone else made.
   init?(of schema: TableSchema, droppingColumns: Bool, in connection: Connection) throws {
-    difference = try TableDifference(of: schema, in: connection)
+    difference = try TableDifference.known(of: schema, in: connection)
     guard difference.exists else { return nil }
     let extra = difference.extra.filter { !$0.isGenerated }
     (kept, dropped) = droppingColumns ? ([], extra) : (extra, [])

@@ -9,21 +9,28 @@ struct TableWriter {
   /// - Throws: `StoreError` if the table that is there cannot take the rows.
   init(_ schema: TableSchema, in connection: Connection) throws {
     (self.schema, self.connection) = (schema, connection)
-    difference = try TableDifference(of: schema, in: connection)
+    difference = try TableDifference.known(of: schema, in: connection)
     try difference.demandFit()
   }
 
+  private init(ofNew schema: TableSchema, in connection: Connection) {
+    (self.schema, self.connection, difference) = (schema, connection, TableDifference(ofNew: schema))
+  }
+
   /// Creates the table, or adds the columns that it lacks.
-  func createIfAbsent() throws {
+  ///
+  /// - Returns: what writes to the table from then on; nil where the table has to be looked at again.
+  func createIfAbsent() throws -> TableWriter? {
     if !difference.exists {
       try connection.execute(TableDefinition(schema).sql)
       try Journal.setMade(schema.name, in: connection)
-    } else {
-      for column in difference.missing {
-        try connection.execute(
-          "ALTER TABLE \(quoted(schema.name)) ADD COLUMN \(TableDefinition.column(column))")
-      }
+      return TableWriter(ofNew: schema, in: connection)
     }
+    for column in difference.missing {
+      try connection.execute(
+        "ALTER TABLE \(quoted(schema.name)) ADD COLUMN \(TableDefinition.column(column))")
+    }
+    return difference.missing.isEmpty ? self : nil
   }
 
   /// - Parameter content: the rows that the table has, which need not be written again.

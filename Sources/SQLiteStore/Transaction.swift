@@ -20,13 +20,12 @@ final class Transaction: StoreTransaction {
 
   func holdsKeptColumns(of schema: TableSchema) throws -> Bool {
     // A column that is going to be added has a value in none of the rows.
-    let difference = try TableDifference(of: schema, in: connection)
+    let difference = try TableDifference.known(of: schema, in: connection)
     return difference.exists && difference.missing.allSatisfy { $0.role == .local || $0.role == .asset }
   }
 
   func create(_ schema: TableSchema) throws {
-    try TableWriter(schema, in: connection).createIfAbsent()
-    writers[schema.name] = nil
+    writers[schema.name] = try TableWriter(schema, in: connection).createIfAbsent()
   }
 
   private func writer(_ schema: TableSchema) throws -> TableWriter {
