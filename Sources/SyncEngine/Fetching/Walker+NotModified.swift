@@ -78,7 +78,16 @@ extension Walker {
     var isUsable = true
     // What a proven run has kept differs from page to page, but for records at the boundary of two.
     let areNew = gathering.walkNumber == 1 && !repeatsBoundary && gathering.seen.index.isUnsearched
-    let isRead = PageKeys.forEach(in: known.keys) { table, integer, key in
+    let isRead = PageKeys.forEach(in: known.keys) { table, integer in
+      guard areNew, table == 0,
+        gathering.seen.index.append(
+          rising: integer, ordinal: gathering.seen.nextOrdinal, walk: gathering.walkNumber,
+          part: gathering.part)
+      else { return false }
+      gathering.seen.nextOrdinal += 1
+      (keys, newKeys, keptRows) = (keys + 1, newKeys + 1, keptRows + 1)
+      return true
+    } _: { table, key in
       guard table == 0 else { return gathering.seen.keepNested(key, table: table - 1) }
       keys += 1
       let position = gathering.seen.nextOrdinal
@@ -86,12 +95,6 @@ extension Walker {
       if areNew {
         newKeys += 1
         keptRows += 1
-        if let integer,
-          gathering.seen.index.append(
-            rising: integer, ordinal: position, walk: gathering.walkNumber, part: gathering.part)
-        {
-          return
-        }
         gathering.seen.index.append(
           new: key, ordinal: position, walk: gathering.walkNumber, part: gathering.part)
         return

@@ -54,10 +54,13 @@ struct PageKeys {
     bytes.append(UInt8(rest))
   }
 
-  /// Calls `body` with each key, and its value where it is one integer; false where the bytes are damaged.
+  /// Calls `body` with each key; false where the bytes are damaged.
+  ///
+  /// - Parameter taken: is asked before with each key that is one integer: where it takes it, that is all.
   @inline(__always)
   static func forEach(
-    in bytes: [UInt8], _ body: (_ table: Int, _ integer: Int64?, _ key: UnsafeBufferPointer<UInt8>) -> Void
+    in bytes: [UInt8], taken: (_ table: Int, _ integer: Int64) -> Bool = { _, _ in false },
+    _ body: (_ table: Int, _ key: UnsafeBufferPointer<UInt8>) -> Void
   ) -> Bool {
     var last: [Int64] = []
     var made = KeyBytes()
@@ -71,12 +74,13 @@ struct PageKeys {
           while last.count <= table { last.append(0) }
           last[table] &+= Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
           let integer = last[table]
+          if taken(table, integer) { continue }
           made.removeAll()
           made.append(integer)
-          made.withBytes { body(table, integer, $0) }
+          made.withBytes { body(table, $0) }
         } else {
           guard let count = number(in: bytes, &index), count <= bytes.count - index else { return false }
-          body(table, nil, UnsafeBufferPointer(rebasing: bytes[index..<index + Int(count)]))
+          body(table, UnsafeBufferPointer(rebasing: bytes[index..<index + Int(count)]))
           index += Int(count)
         }
       }
@@ -128,7 +132,7 @@ struct KeptPages: Sendable {
     var unsent: [String: KeyIndex] = [:]
     func forEachNested(of page: KeptPage, _ body: (String, UnsafeBufferPointer<UInt8>) -> Void) {
       _ = PageKeys.forEach(in: page.keys) {
-        if tables.indices.contains($0 - 1) { body(tables[$0 - 1].schema.name, $2) }
+        if tables.indices.contains($0 - 1) { body(tables[$0 - 1].schema.name, $1) }
       }
     }
     func isUnchanged(_ name: String) -> Bool { if case .unchanged? = states[name] { true } else { false } }
