@@ -9,6 +9,7 @@ import SyncEngine
 ///   "interval": "5m",                     // of watch
 ///   "wait": "60s",                        // for another run of the same entity
 ///   "busy": "60s",                        // for other programs' transactions in the store
+///   "memory": "64MB",                     // for rows of a run; further ones wait in a file
 ///   "apis": { "library": { "url": "http://127.0.0.1:8099/", "rate": "10/s" } },   // or 100/min, or unlimited
 ///   "entities": { "book": { "every": "30s", "enabled": true } }
 /// }
@@ -20,6 +21,8 @@ struct Configuration {
   var interval = Duration.seconds(300)
   var wait = Duration.seconds(60)
   var busy = StoreOptions().busyLimit
+  /// Bytes.
+  var memory = Engine.Options().memory
   var urls: [String: String] = [:]
   var rates: [String: API.Rate] = [:]
   var every: [String: Duration] = [:]
@@ -113,7 +116,7 @@ struct Configuration {
     }
 
     let members = try object(
-      root, "the file", keys: ["store", "interval", "wait", "busy", "apis", "entities"])
+      root, "the file", keys: ["store", "interval", "wait", "busy", "memory", "apis", "entities"])
     if let value = members["store"] { store = try string(value, "\"store\"") }
     if let value = members["interval"] {
       interval = try Self.duration(try string(value, "\"interval\""), of: "\(file): \"interval\"")
@@ -123,6 +126,9 @@ struct Configuration {
     }
     if let value = members["busy"] {
       busy = try Self.duration(try string(value, "\"busy\""), of: "\(file): \"busy\"")
+    }
+    if let value = members["memory"] {
+      memory = try Self.size(try string(value, "\"memory\""), of: "\(file): \"memory\"")
     }
     if let value = members["apis"] {
       for (name, value) in try object(value, "\"apis\"", keys: apis) {
@@ -165,7 +171,10 @@ struct Configuration {
     let urlNames = Dictionary(
       apis.map { ("SYNCD_API_\(Self.variable($0))_URL", $0) }, uniquingKeysWith: { first, _ in first })
     let known =
-      ["SYNCD_CONFIG", "SYNCD_STORE", "SYNCD_INTERVAL", "SYNCD_WAIT", "SYNCD_BUSY", "SYNCD_LOG_FORMAT"]
+      [
+        "SYNCD_CONFIG", "SYNCD_STORE", "SYNCD_INTERVAL", "SYNCD_WAIT", "SYNCD_BUSY", "SYNCD_MEMORY",
+        "SYNCD_LOG_FORMAT",
+      ]
       + urlNames.keys.sorted()
     for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("SYNCD_") {
       switch name {
@@ -174,6 +183,7 @@ struct Configuration {
       case "SYNCD_INTERVAL": interval = try Self.duration(value, of: name)
       case "SYNCD_WAIT": wait = try Self.duration(value, of: name)
       case "SYNCD_BUSY": busy = try Self.duration(value, of: name)
+      case "SYNCD_MEMORY": memory = try Self.size(value, of: name)
       case "SYNCD_LOG_FORMAT": logFormat = try Self.logFormat(value, of: name)
       default:
         if let api = urlNames[name] {
@@ -195,6 +205,16 @@ struct Configuration {
       throw UsageError("\(place) is \"\(text)\", which is no duration; write 200ms, 30s, 5m, 1h or 1d")
     }
     return duration
+  }
+
+  /// Bytes, by units of 1024.
+  private static func size(_ text: String, of place: String) throws -> Int {
+    for (unit, bytes) in [("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30)] where text.hasSuffix(unit) {
+      let number = text.dropLast(2)
+      let count = Int(number.last == " " ? number.dropLast() : number)
+      if let count, count > 0, count <= Int.max / bytes { return count * bytes }
+    }
+    throw UsageError("\(place) is \"\(text)\", which is no amount of memory; write 512kB, 64MB or 1GB")
   }
 
   private static func rate(_ text: String, of place: String) throws -> API.Rate {

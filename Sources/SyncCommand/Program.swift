@@ -44,7 +44,7 @@ struct Program: Sendable {
         urls: configuration.urls, rates: configuration.rates, wait: configuration.wait,
         asksInFull: invocation[.full] != nil,
         allowedDeletions: try Self.number(invocation, .allowDeletes),
-        resumes: invocation[.noResume] == nil))
+        resumes: invocation[.noResume] == nil, memory: configuration.memory))
     self.console = console
     dropsColumns = invocation[.dropColumns] != nil
     traces = invocation[.trace] != nil

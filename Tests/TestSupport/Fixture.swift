@@ -39,12 +39,15 @@ public final class Fixture: Sendable {
   }
 
   /// - Parameter apis: names of the APIs that the server plays.
-  public func engine(_ server: AnswerServer, apis: [String], wait: Duration = .seconds(300)) -> Engine {
+  public func engine(
+    _ server: AnswerServer, apis: [String], wait: Duration = .seconds(300), memory: Int = 64 << 20
+  ) -> Engine {
     Engine(
       store: store,
       options: .init(
         urls: Dictionary(uniqueKeysWithValues: apis.map { ($0, server.base + "/") }),
-        rates: Dictionary(uniqueKeysWithValues: apis.map { ($0, .unlimited) }), wait: wait))
+        rates: Dictionary(uniqueKeysWithValues: apis.map { ($0, .unlimited) }), wait: wait,
+        memory: memory))
   }
 
   /// The rows of a query as a table with one line a row, columns separated by ` | `, nulls as `∅`.

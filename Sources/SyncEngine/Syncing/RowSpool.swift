@@ -11,9 +11,17 @@ import Synchronization
 final class RowSpool: Sendable {
   /// Bytes that are held in memory.
   private let limit: Int
-  private let state = Mutex<(held: Int, file: File?)>((0, nil))
 
-  /// - Parameter limit: bytes of rows in memory.
+  private struct State {
+    var held = 0
+    /// Those in memory, the latest at the end.
+    var batches: [RowBatch] = []
+    var file: File?
+  }
+
+  private let state = Mutex(State())
+
+  /// - Parameter limit: bytes in memory.
   init(limit: Int) { self.limit = limit }
 
   /// Keeps the rows of one page.
@@ -21,16 +29,17 @@ final class RowSpool: Sendable {
   /// - Parameter others: bytes that the run holds besides rows.
   /// - Throws: ``SpoolError``
   func keep(_ rows: PageRows, besides others: Int) throws {
-    let batches = [rows.batch] + rows.nested.map(\.batch)
-    let size = batches.reduce(0) { $0 + $1.size }
     try state.withLock { state in
-      if state.held + size + others <= limit {
-        state.held += size
-        return
+      for batch in [rows.batch] + rows.nested.map(\.batch) where batch.rowCount > 0 {
+        state.held += batch.size
+        state.batches.append(batch)
       }
-      let file = try state.file ?? File()
-      state.file = file
-      for batch in batches where batch.rowCount > 0 { try batch.move(to: file) }
+      while state.held + others > limit, let batch = state.batches.popLast() {
+        let file = try state.file ?? File()
+        state.file = file
+        state.held -= batch.size
+        try batch.move(to: file)
+      }
     }
   }
 
