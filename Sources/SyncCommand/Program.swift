@@ -63,7 +63,7 @@ struct Program: Sendable {
       invocation.entities.isEmpty
         ? !disabled.contains(entity.name) : invocation.entities.contains(entity.name)
     }
-    self.entities = Engine.parentsFirst(chosen)
+    self.entities = engine.withDeclarations { Engine.parentsFirst(chosen) }
     try engine.prepare(all, needingSecrets: Self.needsSecrets(invocation) ? chosen : [])
     if chosen.isEmpty { throw UsageError("every entity is disabled in the configuration") }
   }

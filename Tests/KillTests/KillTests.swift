@@ -79,6 +79,64 @@ struct KillTests {
     #expect(try table() == stateAfter)
   }
 
+  /// It is written under another journal than later runs: the pages that were there before are few.
+  @Test(
+    "a first load that is killed while it is written leaves nothing or all of it",
+    .only(.sqlite, "its file is"))
+  func firstLoad() throws {
+    let pages = try BookPages(edition: 1, ids: 1..<12_001)
+    let fixture = try Fixture(isRestorable: true)
+    let server = try AnswerServer(pages.routes)
+    let config = fixture.folder.path + "/config.json"
+    try #"{"store": "\#(fixture.location)", "apis": {"case": {"url": "\#(server.base)/"}}}"#
+      .write(toFile: config, atomically: true, encoding: .utf8)
+    let command = [Shell.product("CaseEntities"), "once", "--no-resume", "--config", config]
+    let variables = TestEnvironment.variables.merging(["SYNCD_CASE": "bench"]) { $1 }
+    func once() throws -> Int32 { try ChildProcess(command, environment: variables).wait() }
+    func clear() throws {
+      for name in try FileManager.default.contentsOfDirectory(atPath: fixture.folder.path)
+      where name.hasPrefix("store.sqlite") {
+        try FileManager.default.removeItem(atPath: fixture.folder.path + "/" + name)
+      }
+    }
+    func isUnderWay() -> Bool { FileManager.default.fileExists(atPath: fixture.location + "-journal") }
+    func table() throws -> String {
+      let isThere = try fixture.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'book'") == "1"
+      return isThere ? try fixture.rows("SELECT * FROM book ORDER BY id") : ""
+    }
+    #expect(try once() == 0)
+    let all = try table()
+    #expect(all.split(separator: "\n").count == 12_000)
+    #expect(try fixture.rows("PRAGMA journal_mode") == "wal")
+
+    var generator = SeededGenerator(20_261_130)
+    var counts = (nothing: 0, all: 0, writing: 0)
+    for round in 1...40 {
+      try clear()
+      let process = try ChildProcess(command, environment: variables)
+      while process.isRunning, !isUnderWay() { usleep(50) }
+      usleep(UInt32.random(in: 0...40_000, using: &generator))
+      process.send(SIGKILL)
+      _ = process.wait()
+      if isUnderWay() { counts.writing += 1 }
+      switch try table() {
+      case "": counts.nothing += 1
+      case all: counts.all += 1
+      case let part: Issue.record("round \(round): \(part.split(separator: "\n").count) rows")
+      }
+      #expect(try fixture.rows("PRAGMA integrity_check") == "ok")
+      if round.isMultiple(of: 8) {
+        #expect(try once() == 0)
+        #expect(try table() == all)
+        #expect(try fixture.rows("PRAGMA journal_mode") == "wal")
+      }
+    }
+    print(
+      "killed \(counts.nothing + counts.all) times in a first load: nothing \(counts.nothing) times (\(counts.writing) in the middle of writing), all of it \(counts.all) times"
+    )
+    #expect(counts.writing > 0)
+  }
+
   @Test("killed at each step of a run, the table is as before or as after, and the next run does all of it")
   func everyStep() throws {
     let fixture = try Fixture(isRestorable: true)

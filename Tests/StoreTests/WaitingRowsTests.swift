@@ -145,7 +145,7 @@ struct WaitingRowsTests {
 
   @Test(
     "a row that someone changes while the source is asked is put right, and other people's commits cost nothing",
-    arguments: [1, 2, 4, 6])
+    .only(.sqlite, "over PostgreSQL such a change comes after the run"), arguments: [1, 2, 4, 6])
   func changedMeanwhile(_ page: Int) async throws {
     let (fixture, server, engine) = try await stocked()
     try fixture.execute("CREATE TABLE other (x INTEGER)")

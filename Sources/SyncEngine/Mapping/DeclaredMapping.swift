@@ -1,16 +1,24 @@
 import Synchronization
 
-extension Record {
-  /// The mapping, as it was when it was asked for first. To put one together costs a look-up of types for each statement,
-  /// and a program asks for it often.
-  static var declaredMapping: Mapping<Self> {
-    let id = ObjectIdentifier(Self.self)
-    if let known = declaredMappings.withLock({ $0[id] }) as? Mapping<Self> { return known }
-    let made = mapping
-    declaredMappings.withLock { $0[id] = made }
-    return made
+/// Mappings that an engine has asked for. To put one together costs a look-up of types for each statement, and what a plan is
+/// made of asks for it a dozen times.
+final class DeclaredMappings: Sendable {
+  /// Those of the engine that makes a plan.
+  @TaskLocal static var current: DeclaredMappings?
+
+  /// By the record's type.
+  private let known = Mutex<[ObjectIdentifier: any Sendable]>([:])
+
+  fileprivate func mapping<R: Record>(of record: R.Type) -> Mapping<R> {
+    let id = ObjectIdentifier(record)
+    if let mapping = known.withLock({ $0[id] }) as? Mapping<R> { return mapping }
+    let mapping = R.mapping
+    known.withLock { $0[id] = mapping }
+    return mapping
   }
 }
 
-/// By the record's type.
-private let declaredMappings = Mutex<[ObjectIdentifier: any Sendable]>([:])
+extension Record {
+  /// The mapping; while a plan is made, as it was when the engine asked for it first.
+  static var declaredMapping: Mapping<Self> { DeclaredMappings.current?.mapping(of: Self.self) ?? mapping }
+}

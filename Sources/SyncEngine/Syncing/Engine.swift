@@ -42,6 +42,7 @@ public final class Engine: Sendable {
   /// Knows the secrets of all entities that were prepared.
   public let redactor = Redactor()
   let transport: any Transport
+  private let mappings = DeclaredMappings()
   private let plans = Mutex<[ObjectIdentifier: EntityPlan]>([:])
   private let prepared = Mutex<[ObjectIdentifier: Prepared]>([:])
   private let credentials: Credentials
@@ -62,10 +63,15 @@ public final class Engine: Sendable {
 
   // MARK: Checking declarations
 
+  /// Runs `body`, in which each entity is asked once at most for what it declares.
+  package func withDeclarations<R>(_ body: () throws -> R) rethrows -> R {
+    try DeclaredMappings.$current.withValue(mappings, operation: body)
+  }
+
   private func plan(of entity: any Entity.Type) throws -> EntityPlan {
     let id = ObjectIdentifier(entity)
     if let known = plans.withLock({ $0[id] }) { return known }
-    let plan = try EntityPlan.erased(entity, urls: options.urls)
+    let plan = try withDeclarations { try EntityPlan.erased(entity, urls: options.urls) }
     plans.withLock { $0[id] = plan }
     return plan
   }
