@@ -99,7 +99,11 @@ struct KillTests {
         try FileManager.default.removeItem(atPath: fixture.folder.path + "/" + name)
       }
     }
-    func isUnderWay() -> Bool { FileManager.default.fileExists(atPath: fixture.location + "-journal") }
+    // The file is made under such a journal too, but has next to nothing in it then.
+    func isUnderWay() -> Bool {
+      let size = (try? FileManager.default.attributesOfItem(atPath: fixture.location)[.size] as? Int) ?? 0
+      return size > 100_000 && FileManager.default.fileExists(atPath: fixture.location + "-journal")
+    }
     func table() throws -> String {
       let isThere = try fixture.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'book'") == "1"
       return isThere ? try fixture.rows("SELECT * FROM book ORDER BY id") : ""
@@ -115,7 +119,7 @@ struct KillTests {
       try clear()
       let process = try ChildProcess(command, environment: variables)
       while process.isRunning, !isUnderWay() { usleep(50) }
-      usleep(UInt32.random(in: 0...40_000, using: &generator))
+      usleep(UInt32.random(in: 0...60_000, using: &generator))
       process.send(SIGKILL)
       _ = process.wait()
       if isUnderWay() { counts.writing += 1 }
@@ -134,7 +138,7 @@ struct KillTests {
     print(
       "killed \(counts.nothing + counts.all) times in a first load: nothing \(counts.nothing) times (\(counts.writing) in the middle of writing), all of it \(counts.all) times"
     )
-    #expect(counts.writing > 0)
+    #expect(counts.writing > 5)
   }
 
   @Test("killed at each step of a run, the table is as before or as after, and the next run does all of it")
