@@ -32,6 +32,7 @@ let package = Package(
       providers: [
         .apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"]), .brew(["zlib", "brotli", "zstd"]),
       ]),
+    .systemLibrary(name: "CMalloc"),
     .target(
       name: "CSimdJSON",
       cxxSettings: [.define("NDEBUG")],
@@ -49,7 +50,7 @@ let package = Package(
     .target(name: "PostgresStore", dependencies: ["SyncEngine", "JSON", "HTTP", "CPostgres"]),
 
     // Floor 5
-    .target(name: "SyncCommand", dependencies: ["SyncEngine"]),
+    .target(name: "SyncCommand", dependencies: ["SyncEngine", "CMalloc"]),
 
     // Floor 6
     .executableTarget(name: "syncd", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"]),

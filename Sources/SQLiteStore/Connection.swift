@@ -191,6 +191,7 @@ final class Connection: @unchecked Sendable {
       }
       // Read before others can change it.
       let version = try createsJournal ? schemaVersion : nil
+      interruption.waited = 0
       let code = sqlite3_exec(handle, "COMMIT", nil, nil, nil)
       if code == SQLITE_OK { journalVersion = version }
       RunStep.next()
@@ -210,7 +211,8 @@ final class Connection: @unchecked Sendable {
   /// else has it open.
   ///
   /// With the log all that a first load writes is written twice. With the other journal it is written once, since pages that
-  /// were not there before need no copy (sqlite.org/atomiccommit.html), and it is synced to the disk in full.
+  /// were not there before need no copy (sqlite.org/atomiccommit.html), and it is synced to the disk in full. Who opens the
+  /// file meanwhile waits for it.
   func withRollbackJournal<R>(_ isWanted: Bool, _ body: () throws -> R) throws -> R {
     guard isWanted, try integer("PRAGMA page_count") ?? 0 <= Self.emptyPages else { return try body() }
     // Nobody waits for others to go away.
@@ -220,9 +222,11 @@ final class Connection: @unchecked Sendable {
     busyLimit = limit
     guard mode == "delete" else { return try body() }
     defer {
-      // Who opens the file next does it otherwise.
-      try? execute("PRAGMA synchronous = NORMAL")
-      try? execute("PRAGMA journal_mode = WAL")
+      // Where somebody has it open now, who opens it next does that, and until then each commit is synced in full.
+      busyLimit = min(limit, 1000)
+      interruption.waited = 0
+      if (try? text("PRAGMA journal_mode = WAL")) == "wal" { try? execute("PRAGMA synchronous = NORMAL") }
+      busyLimit = limit
     }
     try execute("PRAGMA synchronous = FULL")
     return try body()

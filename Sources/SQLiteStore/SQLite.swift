@@ -25,8 +25,9 @@ public final class SQLite: Store {
   private let connection = Mutex<Connection?>(nil)
 
   private let busyLimit: Duration
-  /// Values from which on a commit into an empty file is a first load.
-  private static let firstLoad = 50_000
+  /// Values of a commit into an empty file that are written as a first load: few are not worth it, and with more readers would
+  /// have to wait for longer than some seconds.
+  private static let firstLoad = 50_000...40_000_000
 
   private init(location: String, path: String, busyLimit: Duration) {
     (self.location, self.path, self.busyLimit) = (location, path, busyLimit)
@@ -144,7 +145,7 @@ public final class SQLite: Store {
     for commit in commits { await commit.survey?.finish() }
     let tables = commits.flatMap { [$0.rows] + $0.nested.map(\.rows) }
     let cells = tables.flatMap(\.batches).reduce(0) { $0 + $1.rowCount * $1.columnCount }
-    let isFirstLoad = cells >= Self.firstLoad && !commits.contains(where: \.isRehearsal)
+    let isFirstLoad = Self.firstLoad.contains(cells) && !commits.contains(where: \.isRehearsal)
     return try await perform { connection, cancellation in
       try connection.withRollbackJournal(isFirstLoad) {
         try CommitWriter.write(commits, cancellation, to: connection) { $0 }
@@ -190,7 +191,7 @@ public final class SQLite: Store {
     // To open another connection takes longer than to look at a few rows in the commit.
     if let rows, rows < 2000 { return nil }
     return
-      path != ":memory:" && exists ? TableContent(of: schema, for: purpose, path: path) : nil
+      path != ":memory:" && exists ? TableContent(of: schema, for: purpose, rows: rows, path: path) : nil
   }
 
   public func pages(of entity: String) async throws -> [KeptPage] {

@@ -22,7 +22,7 @@ final class TableContent: TableSurvey {
     var hint = 0
 
     /// Whether nobody has committed since.
-    var isCurrent: Bool { get throws { try connection.integer("PRAGMA data_version") == version } }
+    var isCurrent: Bool { (try? connection.integer("PRAGMA data_version")) == version }
   }
 
   /// Keys one behind the other.
@@ -94,9 +94,13 @@ final class TableContent: TableSurvey {
   private let secret = DigestSecret()
   /// Whether digests are of no use any more.
   private let isGivenUp = Atomic(false)
+  /// Rows of which digests are read.
+  private let rowLimit: Int
 
-  init(of schema: TableSchema, for purpose: SurveyPurpose, path: String) {
+  /// - Parameter rows: how many the source had last, if that is known.
+  init(of schema: TableSchema, for purpose: SurveyPurpose, rows: Int?, path: String) {
     self.schema = schema
+    rowLimit = min(Self.digestLimit, max(4 * (rows ?? Self.digestLimit), 10_000))
     let columns = schema.synced
     forms = CellForms(columns)
     compared =
@@ -145,9 +149,10 @@ final class TableContent: TableSurvey {
         if reading.keys?.isTooLong == true { reading.keys = nil }
       }
       if reading.digests != nil {
-        if reading.digests?.count == Self.digestLimit {
+        if reading.digests?.count == rowLimit {
+          // Most of the rows are not asked for, or there are too many: the commit looks at those that come.
           isGivenUp.store(true, ordering: .relaxed)
-          reading.digests = nil
+          (reading.digests, reading.keys) = (nil, nil)
         } else {
           reading.digests?.append(digest(of: statement, from: keys.count, columns.count))
         }
@@ -169,8 +174,8 @@ final class TableContent: TableSurvey {
   /// The number of rows, where their keys are those of an index and no others; nil where it is not that simple.
   func rowCount(of table: TableSchema, ifThoseOf index: KeyIndex) throws -> Int? {
     guard table.name == schema.name, table.keys == schema.keys else { return nil }
-    return try reading.withLock { reading in
-      guard let reading, reading.keys?.areThose(of: index) == true, try reading.isCurrent else { return nil }
+    return reading.withLock { reading in
+      guard let reading, reading.keys?.areThose(of: index) == true, reading.isCurrent else { return nil }
       return index.count
     }
   }
@@ -181,8 +186,8 @@ final class TableContent: TableSurvey {
   ///   called then.
   func forEach(of table: TableSchema, in index: KeyIndex, _ body: (Int?) -> Void) throws -> Bool {
     guard table.name == schema.name, table.keys == schema.keys else { return false }
-    return try reading.withLock { reading in
-      guard let reading, let keys = reading.keys, try reading.isCurrent else { return false }
+    return reading.withLock { reading in
+      guard let reading, let keys = reading.keys, reading.isCurrent else { return false }
       keys.forEach(in: index, body)
       return true
     }
@@ -193,8 +198,8 @@ final class TableContent: TableSurvey {
   /// The digests of the table's rows; nil where there are none, or somebody has committed since.
   func digests(of table: TableSchema) throws -> DigestList? {
     guard table == schema else { return nil }
-    return try reading.withLock { reading in
-      guard let reading, try reading.isCurrent else { return nil }
+    return reading.withLock { reading in
+      guard let reading, reading.isCurrent else { return nil }
       return reading.digests
     }
   }

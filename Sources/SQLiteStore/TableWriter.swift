@@ -87,18 +87,26 @@ struct TableWriter {
         waiting.append((batch, row))
       }
     }
+    // Those of one page follow each other.
+    var loaded: (batch: RowBatch, memory: RowMemory)?
+    func memory(of batch: RowBatch) throws -> RowMemory {
+      if let loaded, loaded.batch === batch { return loaded.memory }
+      let memory = try batch.memory()
+      loaded = (batch, memory)
+      return memory
+    }
     while !waiting.isEmpty {
       try cancellation.check()
       let before = waiting
       waiting = []
       for (batch, row) in before
-      where try upsert?.write(batch.memory(), row, page: batch.page, &counts, in: connection) == false {
+      where try upsert?.write(memory(of: batch), row, page: batch.page, &counts, in: connection) == false {
         waiting.append((batch, row))
       }
       // No row could move: this time what stands in the way is an error.
       if waiting.count == before.count, let (batch, row) = waiting.first {
         _ = try upsert?.write(
-          batch.memory(), row, page: batch.page, &counts, mayWait: false, in: connection)
+          memory(of: batch), row, page: batch.page, &counts, mayWait: false, in: connection)
       }
     }
     upsert = nil
@@ -147,6 +155,11 @@ struct TableWriter {
   /// Whether rows of the table may change by triggers or cascades in a transaction that writes to it.
   func mayChangeByItself() throws -> Bool {
     try connection.integer("SELECT 1 FROM sqlite_schema WHERE type = 'trigger' LIMIT 1") != nil
+      || connection.integer(
+        """
+        SELECT 1 FROM sqlite_schema t, pragma_foreign_key_list(t.name) f
+        WHERE t.type = 'table' AND f.on_update NOT IN ('NO ACTION', 'RESTRICT') LIMIT 1
+        """) != nil
       || cascadesIntoItself()
   }
 

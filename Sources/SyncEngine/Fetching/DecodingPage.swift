@@ -57,6 +57,7 @@ extension Walker {
     if let rows {
       if mayDrop, survey?.holds(rows.batch) == true {
         rows.batch.drop()
+        spool?.hold(rows.batch.size)
       } else {
         try spool?.keep(rows, besides: gathering.seen.index.memory)
       }

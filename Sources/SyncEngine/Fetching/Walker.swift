@@ -73,7 +73,7 @@ struct Walker: Sendable {
       plan.source.format, rows: plan.source.rows, keyMembers: plan.decoding.keyMembers, redactor: redactor)
     var gathering = Gathering(
       ledger: WalkLedger(mayShift: mayShift), seen: seen, walkNumber: number)
-    if let kept { gathering.seen.index.reserve(kept.keyBytes) }
+    if let kept { gathering.seen.index.reserve(kept.keyBytes / 2) }
     let parents = parents.map { row in
       zip(row, plan.parent?.columns ?? []).map { $0.handedOn(as: $1.type) }
     }
@@ -156,7 +156,13 @@ struct Walker: Sendable {
     var decoding: [DecodingPage] = []
     /// Waits for pages until so many are left. What is known of later ones is said after what is known of these.
     func settle(leaving count: Int = 0) async throws {
-      while decoding.count > count { try await self.settle(decoding.removeFirst(), &gathering) }
+      while decoding.count > count {
+        do { try await self.settle(decoding.removeFirst(), &gathering) } catch {
+          // Nothing is said of those behind it.
+          decoding.removeAll()
+          throw error
+        }
+      }
     }
 
     do {

@@ -52,7 +52,7 @@ struct FastColumn {
     }
     self.parts = .allocate(capacity: parts.count)
     for (position, part) in parts.enumerated() {
-      var made = Part(literal: .allocate(capacity: 0), node: -1)
+      var made = Part(literal: .init(start: nil, count: 0), node: -1)
       switch part {
       case .literal(let text):
         made.literal = .allocate(capacity: text.count)

@@ -38,8 +38,8 @@ public struct Cell: Sendable {
 /// The cells follow ``TableSchema/synced``. No Swift object exists per row or value. They are in memory or, where a run has
 /// too many of them, in a file: see ``RowSpool``.
 public final class RowBatch: @unchecked Sendable {
-  // Sendable: `firstOrdinal` and `comparison` are set once, by the walk that receives the batch, before it is shared; all
-  // else is constant or behind the mutex.
+  // Sendable: `comparison` is set by the task that decodes the page, before it hands the batch over, and `firstOrdinal` by the
+  // one task that puts the pages of a run in their order, before it shares them; all else is constant or behind the mutex.
 
   /// Number of the page the rows came from, counted from 1.
   public let page: Int
@@ -91,7 +91,11 @@ public final class RowBatch: @unchecked Sendable {
 
   /// Bytes in memory.
   var size: Int {
-    place.withLock { if case .memory(let memory) = $0 { memory.cellBytes + memory.arenaBytes } else { 0 } }
+    let compared = comparison == nil ? 0 : rowCount * MemoryLayout<RowDigest>.stride
+    return compared
+      + place.withLock {
+        if case .memory(let memory) = $0 { memory.cellBytes + memory.arenaBytes } else { 0 }
+      }
   }
 
   /// Moves the rows to a file.

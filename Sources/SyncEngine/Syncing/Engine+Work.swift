@@ -30,6 +30,7 @@ extension Engine {
     while true {
       var journals: [any PageJournal] = []
       var works: [Work] = []
+      let spool = RowSpool(limit: options.memory)
       do {
         for (index, prepared) in entities.enumerated() {
           position = index
@@ -37,7 +38,7 @@ extension Engine {
           defer { if let journal { journals.append(journal) } }
           var work = try await work(
             prepared, &runs[index], isRehearsal: isRehearsal, trust[index],
-            isAlone: entities.count == 1, after: works.map(\.commit), &journal, onProgress)
+            isAlone: entities.count == 1, spool, after: works.map(\.commit), &journal, onProgress)
           (work.commit.isRehearsal, work.commit.tellsChanges) = (isRehearsal, tellsChanges)
           works.append(work)
         }
@@ -99,7 +100,7 @@ extension Engine {
   ///   - journal: set to where its pages are kept until they are committed.
   private func work(
     _ prepared: Prepared, _ run: inout RunRecord, isRehearsal: Bool, _ trust: Trust, isAlone: Bool,
-    after staged: [Commit],
+    _ spool: RowSpool, after staged: [Commit],
     _ journal: inout (any PageJournal)?,
     _ onProgress: @escaping @Sendable (SyncProgress) -> Void
   ) async throws -> Work {
@@ -148,7 +149,7 @@ extension Engine {
     }
     let rows = deletionScope(plan, parents)
     let survey = survey(plan, walker, state, increment, rows)
-    (walker.survey, walker.spool) = (survey, RowSpool(limit: options.memory))
+    (walker.survey, walker.spool) = (survey, spool)
     // Nobody asks for the rows again but the commit, which sees the table as the survey did.
     walker.mayDrop =
       isAlone && trust.mayDrop && plan.decoding.nested.isEmpty && plan.incremental == nil
@@ -180,6 +181,7 @@ extension Engine {
       }
     }
 
+    spool.hold(seen.index.memory)
     run.add(walk)
     run.finished = Timestamp.now
     run.outcome = !doubts.isEmpty ? .unproven : increment.isFull ? .proven : .incremental

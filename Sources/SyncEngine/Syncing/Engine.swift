@@ -209,7 +209,7 @@ public final class Engine: Sendable {
   }
 
   /// Fetches all pages of several entities, then writes all of them in one transaction: who reads sees all of them as they
-  /// were, or all as they are. The rows of all entities are held in memory until then.
+  /// were, or all as they are. The rows of all entities wait until then.
   ///
   /// Parents come before their children, which are asked for with the rows that their parents are going to have.
   ///

@@ -59,7 +59,7 @@ public struct KeyIndex: Sendable {
 
   /// Memory that it holds, in bytes.
   var memory: Int {
-    rising.capacity * 8 + bytes.capacity + ends.capacity * 8 + given.capacity * 4 + marks.capacity * 8
+    rising.count * 8 + bytes.capacity + ends.capacity * 8 + given.capacity * 4 + marks.capacity * 8
       + table.capacity * 4
   }
 
@@ -93,7 +93,11 @@ public struct KeyIndex: Sendable {
 
   /// Goes on as keys of any kind do.
   private mutating func spread() {
-    if rising.isEmpty { return }
+    if rising.isEmpty {
+      // Room that was made for what did not come.
+      if rising.capacity > 0 { rising = [] }
+      return
+    }
     let integers = rising
     rising = []
     (count, direction) = (0, integers.count > 1 ? 1 : nil)

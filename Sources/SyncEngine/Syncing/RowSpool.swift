@@ -12,11 +12,25 @@ final class RowSpool: Sendable {
   /// Bytes that are held in memory.
   private let limit: Int
 
+  /// Rows in memory, as long as anyone wants them.
+  private struct Held {
+    weak var batch: RowBatch?
+    let size: Int
+  }
+
   private struct State {
-    var held = 0
-    /// Those in memory, the latest at the end.
-    var batches: [RowBatch] = []
+    var size = 0
+    /// The latest at the end.
+    var held: [Held] = []
+    /// Bytes that are held besides rows.
+    var others = 0
     var file: File?
+
+    /// Forgets rows of walks that were given up.
+    mutating func forget() {
+      held.removeAll { $0.batch == nil }
+      size = held.reduce(0) { $0 + $1.size }
+    }
   }
 
   private let state = Mutex(State())
@@ -26,22 +40,29 @@ final class RowSpool: Sendable {
 
   /// Keeps the rows of one page.
   ///
-  /// - Parameter others: bytes that the run holds besides rows.
+  /// - Parameter others: bytes that the entity under way holds besides rows.
   /// - Throws: ``SpoolError``
   func keep(_ rows: PageRows, besides others: Int) throws {
     try state.withLock { state in
       for batch in [rows.batch] + rows.nested.map(\.batch) where batch.rowCount > 0 {
-        state.held += batch.size
-        state.batches.append(batch)
+        let size = batch.size
+        state.size += size
+        state.held.append(Held(batch: batch, size: size))
       }
-      while state.held + others > limit, let batch = state.batches.popLast() {
+      let limit = limit - state.others - others
+      if state.size > limit { state.forget() }
+      while state.size > limit, let held = state.held.popLast() {
+        state.size -= held.size
+        guard let batch = held.batch else { continue }
         let file = try state.file ?? File()
         state.file = file
-        state.held -= batch.size
         try batch.move(to: file)
       }
     }
   }
+
+  /// Counts bytes that are held until the commit.
+  func hold(_ bytes: Int) { state.withLock { $0.others += bytes } }
 
   /// A file that has no name.
   final class File: Sendable {
