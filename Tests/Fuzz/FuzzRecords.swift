@@ -176,7 +176,9 @@ struct Target {
   ) {
     require(batch.rowCount == second.rowCount, "other rows the second time", body)
     require(batch.columnCount == columns.count, "\(batch.columnCount) columns", body)
-    let (memory, other) = (try! batch.memory(), try! second.memory())
+    guard let memory = try? batch.memory(), let other = try? second.memory() else {
+      preconditionFailure("the rows are in memory")
+    }
     for row in 0..<batch.rowCount {
       for (position, column) in columns.enumerated() {
         examine(memory, row, position, column, assign[position], body)

@@ -27,7 +27,7 @@ struct Results {
 
   private mutating func add(_ batch: RowBatch) {
     if batch.rowCount == 0 { text.append(UInt8(ascii: ".")) }
-    let memory = try! batch.memory()
+    guard let memory = try? batch.memory() else { preconditionFailure("the rows are in memory") }
     for row in 0..<batch.rowCount {
       if row > 0 { text.append(UInt8(ascii: ";")) }
       for column in 0..<batch.columnCount {
