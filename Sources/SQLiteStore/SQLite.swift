@@ -25,6 +25,8 @@ public final class SQLite: Store {
   private let connection = Mutex<Connection?>(nil)
 
   private let busyLimit: Duration
+  /// That of the file which the connection is to.
+  private let key = Mutex<String?>(nil)
   /// Values of a commit into an empty file that are written as a first load: few are not worth it, and with more readers would
   /// have to wait for longer than some seconds.
   private static let firstLoad = 50_000...40_000_000
@@ -91,6 +93,7 @@ public final class SQLite: Store {
     await withCheckedContinuation { continuation in
       queue.async {
         self.connection.withLock { $0 = nil }
+        self.key.withLock { $0 = nil }
         continuation.resume()
       }
     }
@@ -239,7 +242,10 @@ public final class SQLite: Store {
   }
 
   public func installationKey() async throws -> String {
-    try await perform { connection, _ in try Journal.installationKey(in: connection) }
+    if let known = key.withLock({ $0 }) { return known }
+    let found = try await perform { connection, _ in try Journal.installationKey(in: connection) }
+    key.withLock { $0 = found }
+    return found
   }
 
   public func runs(of entity: String, limit: Int) async throws -> [RunRecord] {

@@ -51,8 +51,10 @@ extension Walker {
       rows = decoded.rows
     }
     if kept != nil, coming.response.status != 304, coming.isPage {
-      gathering.walk.states[coming.asking.name] = .fresh(
-        try keep(page, rows, records: gathering.walk.records - before, of: coming.asking, coming.response))
+      let state = try keep(
+        page, rows, records: gathering.walk.records - before, of: coming.asking, coming.response)
+      gathering.walk.states[coming.asking.name] = .fresh(state)
+      if let state { spool?.hold(state.size) }
     }
     if let rows {
       if mayDrop, survey?.holds(rows.batch) == true {

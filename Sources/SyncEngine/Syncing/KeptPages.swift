@@ -11,6 +11,9 @@ public struct KeptPage: Sendable, Hashable {
   /// The keys of its rows, as ``PageKeys`` writes them.
   public let keys: [UInt8]
 
+  /// Bytes that it takes in memory, about.
+  var size: Int { 512 + answer.utf8.count + keys.count }
+
   public init(page: String, validator: String, answer: String, keys: [UInt8]) {
     (self.page, self.validator, self.answer, self.keys) = (page, validator, answer, keys)
   }

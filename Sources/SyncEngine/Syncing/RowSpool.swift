@@ -49,7 +49,8 @@ final class RowSpool: Sendable {
         state.size += size
         state.held.append(Held(batch: batch, size: size))
       }
-      let limit = limit - state.others - others
+      // A quarter is left for keys from the beginning: memory of rows that go later is of no use to what grows beside them.
+      let limit = min(limit - limit / 4, limit - state.others - others)
       if state.size > limit { state.forget() }
       while state.size > limit, let held = state.held.popLast() {
         state.size -= held.size
