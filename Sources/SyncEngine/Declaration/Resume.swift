@@ -26,7 +26,7 @@ public struct Resume: Sendable, Hashable {
   ///     again. Zero for a near source whose cursors are others in each walk, so that the first page alone leads to the
   ///     later ones.
   public static func within(
-    _ age: Duration, bytes: Int = 256 << 20, after: Duration = .seconds(1)
+    _ age: Duration, bytes: Int = 256 << 20, after: Duration = .seconds(5)
   ) -> Resume {
     Resume(age: Int64(age.milliseconds), bytes: bytes, after: after)
   }
