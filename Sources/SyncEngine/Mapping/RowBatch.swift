@@ -1,5 +1,11 @@
 import Synchronization
 
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
 /// One value of a row, 16 bytes. Texts and blobs lie in the batch's arena.
 public struct Cell: Sendable {
   public enum Kind: UInt8, Sendable {
@@ -66,7 +72,7 @@ public final class RowBatch: @unchecked Sendable {
     place = Mutex(.memory(memory))
   }
 
-  /// The rows in memory, read from the file where they are there.
+  /// The rows in memory; those in the file are mapped.
   ///
   /// - Throws: ``SpoolError``
   package func memory() throws -> RowMemory {
@@ -78,10 +84,9 @@ public final class RowBatch: @unchecked Sendable {
     case .file(let found, let start, let cellBytes, let arenaBytes):
       (file, offset, cells, arena) = (found, start, cellBytes, arenaBytes)
     }
-    let memory = RowMemory(columnCount: columnCount, cellBytes: cells, arenaBytes: arena)
-    try file.read(memory.cellMemory, at: offset)
-    try file.read(memory.arenaMemory, at: offset + cells)
-    return memory
+    return RowMemory(
+      columnCount: columnCount, mapped: try file.map(offset, cells + arena), cellBytes: cells,
+      arenaBytes: arena)
   }
 
   /// Lets go of the rows: the table has all of them as they came.
@@ -132,25 +137,31 @@ package final class RowMemory: @unchecked Sendable {
   package let arena: UnsafeMutablePointer<UInt8>
   fileprivate let cellBytes: Int
   fileprivate let arenaBytes: Int
+  /// Whether it is a part of a file.
+  private let isMapped: Bool
 
   fileprivate init(
     columnCount: Int, cells: UnsafeMutablePointer<Cell>, count: Int, arena: UnsafeMutablePointer<UInt8>,
     arenaBytes: Int
   ) {
     (self.columnCount, self.cells, self.arena) = (columnCount, cells, arena)
-    (cellBytes, self.arenaBytes) = (count * MemoryLayout<Cell>.stride, arenaBytes)
+    (cellBytes, self.arenaBytes, isMapped) = (count * MemoryLayout<Cell>.stride, arenaBytes, false)
   }
 
-  fileprivate convenience init(columnCount: Int, cellBytes: Int, arenaBytes: Int) {
-    let count = cellBytes / MemoryLayout<Cell>.stride
-    self.init(
-      columnCount: columnCount, cells: .allocate(capacity: max(count, 1)), count: count,
-      arena: .allocate(capacity: max(arenaBytes, 1)), arenaBytes: arenaBytes)
+  /// - Parameter mapped: the cells, and the arena behind them.
+  fileprivate init(columnCount: Int, mapped: UnsafeMutableRawPointer, cellBytes: Int, arenaBytes: Int) {
+    (self.columnCount, self.cellBytes, self.arenaBytes, isMapped) = (columnCount, cellBytes, arenaBytes, true)
+    cells = mapped.bindMemory(to: Cell.self, capacity: cellBytes / MemoryLayout<Cell>.stride)
+    arena = (mapped + cellBytes).bindMemory(to: UInt8.self, capacity: arenaBytes)
   }
 
   deinit {
-    cells.deallocate()
-    arena.deallocate()
+    if isMapped {
+      munmap(cells, cellBytes + arenaBytes)
+    } else {
+      cells.deallocate()
+      arena.deallocate()
+    }
   }
 
   fileprivate var cellMemory: UnsafeMutableRawBufferPointer { .init(start: cells, count: cellBytes) }

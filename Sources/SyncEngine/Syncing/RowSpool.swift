@@ -87,10 +87,15 @@ final class RowSpool: Sendable {
       return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"
     }
 
-    /// - Returns: where the bytes begin.
+    /// Appends parts one behind the other.
+    ///
+    /// - Returns: where the first one begins.
     func append(_ parts: [UnsafeMutableRawBufferPointer]) throws -> Int {
       try end.withLock { end in
-        let start = end
+        // Where a page of the system begins, so that it can be mapped.
+        let pageSize = Int(getpagesize())
+        let start = (end + pageSize - 1) / pageSize * pageSize
+        end = start
         for part in parts {
           var rest = UnsafeRawBufferPointer(part)
           while !rest.isEmpty {
@@ -105,16 +110,12 @@ final class RowSpool: Sendable {
       }
     }
 
-    /// Fills the memory with the bytes that stand at an offset.
-    func read(_ memory: UnsafeMutableRawBufferPointer, at offset: Int) throws {
-      var (rest, offset) = (memory, offset)
-      while !rest.isEmpty {
-        let count = pread(descriptor, rest.baseAddress, rest.count, off_t(offset))
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { throw SpoolError(Self.folder, count == 0 ? EIO : errno) }
-        offset += count
-        rest = UnsafeMutableRawBufferPointer(rebasing: rest[count...])
-      }
+    /// What was appended at an offset, in place. It has to be unmapped.
+    func map(_ offset: Int, _ count: Int) throws -> UnsafeMutableRawPointer {
+      guard let memory = mmap(nil, count, PROT_READ, MAP_PRIVATE, descriptor, off_t(offset)),
+        memory != MAP_FAILED
+      else { throw SpoolError(Self.folder, errno) }
+      return memory
     }
   }
 }
