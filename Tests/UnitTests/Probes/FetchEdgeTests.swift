@@ -116,14 +116,16 @@ struct FetchEdgeTests {
 
   @Test("more records than declared fail the run")
   func maxRecords() async throws {
-    func line(_ limit: Int) async throws -> String {
+    func line(_ limit: Int, of count: Int = 5) async throws -> String {
       try await PageServer.walk(
         Source(.pages(), "next", rows: "data", paging: .next("next"), maxRecords: limit),
-        #"{"n": 5, "size": 2}"#, as: KeptRow.self
+        #"{"n": \#(count), "size": 2}"#, as: KeptRow.self
       ).line
     }
     #expect(try await line(5).hasSuffix("proven"))
     #expect(try await line(4) == "page 3 (BASE/next?p=2): more than 4 records came (maxRecords)")
+    // Later pages are on their way meanwhile, and each has more: the first one is named.
+    #expect(try await line(3, of: 20) == "page 2 (BASE/next?p=1): more than 3 records came (maxRecords)")
     #expect(
       await outcome(of: Engine(store: try Fixture().store), Unlimited.self)
         == "unlimited: maxRecords is 0; it has to be 1 or more")
