@@ -31,7 +31,7 @@ struct GoneRows: NotedRows {
     let noted = Self.unseenName
     self.noted = noted
     let search = Search(schema: schema, seen: seen, scope: scope)
-    var found = try search.count(surveyed, keeping: kept)
+    var found = search.count(surveyed, keeping: kept)
     if found == nil || found?.unseen != 0 {
       found = try search.scan(keeping: kept, in: connection, notingUnseenIn: noted)
     }
@@ -275,13 +275,13 @@ private struct Search {
   /// Looks at keys that were read before; nil where they do not hold any more, or are not enough.
   func count(
     _ surveyed: TableContent?, keeping kept: SeenKeys?
-  ) throws -> (unseen: Int, rows: Int, kept: Int)? {
+  ) -> (unseen: Int, rows: Int, kept: Int)? {
     guard scope == nil, let surveyed else { return nil }
-    if let rows = try surveyed.rowCount(of: schema, ifThoseOf: seen) {
+    if let rows = surveyed.rowCount(of: schema, ifThoseOf: seen) {
       return (0, rows, kept?.keptRows ?? 0)
     }
     var count = RowCount(kept: kept, onKept: nil)
-    guard try surveyed.forEach(of: schema, in: seen, { _ = count.add($0) }) else { return nil }
+    guard surveyed.forEach(of: schema, in: seen, { _ = count.add($0) }) else { return nil }
     return (count.unseen, count.rows, count.keptRows)
   }
 

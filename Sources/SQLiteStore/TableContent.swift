@@ -172,7 +172,7 @@ final class TableContent: TableSurvey {
   // MARK: Keys
 
   /// The number of rows, where their keys are those of an index and no others; nil where it is not that simple.
-  func rowCount(of table: TableSchema, ifThoseOf index: KeyIndex) throws -> Int? {
+  func rowCount(of table: TableSchema, ifThoseOf index: KeyIndex) -> Int? {
     guard table.name == schema.name, table.keys == schema.keys else { return nil }
     return reading.withLock { reading in
       guard let reading, reading.keys?.areThose(of: index) == true, reading.isCurrent else { return nil }
@@ -184,7 +184,7 @@ final class TableContent: TableSurvey {
   ///
   /// - Returns: false where somebody has committed since the keys were read, or they could not be read; `body` is not
   ///   called then.
-  func forEach(of table: TableSchema, in index: KeyIndex, _ body: (Int?) -> Void) throws -> Bool {
+  func forEach(of table: TableSchema, in index: KeyIndex, _ body: (Int?) -> Void) -> Bool {
     guard table.name == schema.name, table.keys == schema.keys else { return false }
     return reading.withLock { reading in
       guard let reading, let keys = reading.keys, reading.isCurrent else { return false }
@@ -196,7 +196,7 @@ final class TableContent: TableSurvey {
   // MARK: Rows
 
   /// The digests of the table's rows; nil where there are none, or somebody has committed since.
-  func digests(of table: TableSchema) throws -> DigestList? {
+  func digests(of table: TableSchema) -> DigestList? {
     guard table == schema else { return nil }
     return reading.withLock { reading in
       guard let reading, reading.isCurrent else { return nil }

@@ -38,7 +38,7 @@ struct TableWriter {
     _ rows: TableRows, besides content: TableContent?, _ cancellation: Cancellation
   ) throws -> UpsertCounts {
     var counts = UpsertCounts()
-    var known = try content?.digests(of: schema)
+    var known = content?.digests(of: schema)
     var hint = 0
     let statements = UpsertStatements(schema, difference)
     // Without triggers on it only the upsert itself inserts into the table, which an update hook counts at no cost.

@@ -157,12 +157,8 @@ public struct KeyIndex: Sendable {
     }
     index()
     if (count + 1) * 2 > table.count { grow() }
-    var slot = Int(truncatingIfNeeded: hash(key)) & (table.count - 1)
-    while table[slot] != 0 {
-      let number = Int(table[slot]) - 1
-      if isEqual(number, key) { return note(number, ordinal, mark) }
-      slot = (slot + 1) & (table.count - 1)
-    }
+    let (slot, found) = probe(key)
+    if let found { return note(found, ordinal, mark) }
     store(key, ordinal, mark)
     table[slot] = UInt32(count)
     indexed = count
@@ -244,14 +240,19 @@ public struct KeyIndex: Sendable {
     if !rising.isEmpty { return KeyBytes.integer(UnsafeRawBufferPointer(key)).flatMap(search) }
     if let direction, direction != 0 { return search(key, direction) }
     index()
-    if table.isEmpty { return nil }
+    return table.isEmpty ? nil : probe(key).number
+  }
+
+  /// Where in the table a key stands, and its number; or where it would stand.
+  @inline(__always)
+  private func probe(_ key: UnsafeBufferPointer<UInt8>) -> (slot: Int, number: Int?) {
     var slot = Int(truncatingIfNeeded: hash(key)) & (table.count - 1)
     while table[slot] != 0 {
       let number = Int(table[slot]) - 1
-      if isEqual(number, key) { return number }
+      if isEqual(number, key) { return (slot, number) }
       slot = (slot + 1) & (table.count - 1)
     }
-    return nil
+    return (slot, nil)
   }
 
   private func search(_ key: Int64) -> Int? {
