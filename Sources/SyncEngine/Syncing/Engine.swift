@@ -76,6 +76,9 @@ public final class Engine: Sendable {
     return plan
   }
 
+  /// What was declared to this engine so far.
+  var declaredPlans: [EntityPlan] { plans.withLock { Array($0.values) } }
+
   /// Checks the declarations of a whole program and reads its secrets. Nothing is asked or written.
   ///
   /// - Parameter needingSecrets: the entities whose secrets have to be there; all by default.
