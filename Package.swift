@@ -33,6 +33,7 @@ let package = Package(
         .apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"]), .brew(["zlib", "brotli", "zstd"]),
       ]),
     .systemLibrary(name: "CMalloc"),
+    .systemLibrary(name: "CClock"),
     .target(
       name: "CSimdJSON",
       cxxSettings: [.define("NDEBUG")],
@@ -50,7 +51,7 @@ let package = Package(
     .target(name: "PostgresStore", dependencies: ["SyncEngine", "JSON", "HTTP", "CPostgres"]),
 
     // Floor 5
-    .target(name: "SyncCommand", dependencies: ["SyncEngine", "CMalloc"]),
+    .target(name: "SyncCommand", dependencies: ["SyncEngine", "CMalloc", "CClock"]),
 
     // Floor 6
     .executableTarget(name: "syncd", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"]),

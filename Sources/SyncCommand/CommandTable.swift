@@ -1,6 +1,6 @@
 /// The commands and their options, in one place: parsing and help both read it.
 enum CommandName: String, CaseIterable {
-  case once, watch, plan, check, explain, get, status, rejects, schema, rebuild
+  case once, watch, plan, check, explain, get, status, rejects, schema, rebuild, backup, doctor
 
   var summary: String {
     switch self {
@@ -13,6 +13,8 @@ enum CommandName: String, CaseIterable {
     case .status: "last runs, rows, age, errors"
     case .rejects: "records that were left out as bad, and why"
     case .schema: "the SQL of the tables"
+    case .backup: "copy the store into a file while runs go on"
+    case .doctor: "what keeps runs from working, or soon will, and what to do"
     case .rebuild: "make the tables what the declarations ask for now"
     }
   }
@@ -58,12 +60,37 @@ enum CommandName: String, CaseIterable {
       triggers. Values that do not fit their new type are named, and then nothing is changed. Columns that are no
       longer declared stay, unless --drop-columns is given. A table that this program did not make is left as it is.
       """
+    case .backup:
+      """
+      The store as it is at one moment, checked, for its owner alone (mode 0600). FILE appears when it is whole; one that
+      is there is replaced only if it is an earlier backup of the same store. To restore, see the documentation.
+      PostgreSQL: pg_dump writes the store's schema in its custom format.
+      """
+    case .doctor:
+      """
+      Looks at the configuration, secrets, the store's integrity, tables, disks, certificates, the clock, the APIs and the
+      last runs. A line for each: ok, warn, or FAIL, with what to do below it. Status 1 where anything failed. Each API is
+      asked for its base address once, without credentials.
+      """
     case .schema:
       "Needs no store: it prints what a first run would create."
     }
   }
 
-  var takesEntities: Bool { self != .status }
+  /// What stands behind the command, as its help shows it.
+  enum Operand: String {
+    case none = ""
+    case entities = " [ENTITY …]"
+    case file = " FILE"
+  }
+
+  var operand: Operand {
+    switch self {
+    case .status: .none
+    case .backup: .file
+    default: .entities
+    }
+  }
 
   var options: [CommandOption] {
     switch self {
@@ -81,6 +108,8 @@ enum CommandName: String, CaseIterable {
     case .rejects: [.config, .store, .logFormat, .help]
     case .schema: [.config, .store, .help]
     case .rebuild: [.config, .store, .wait, .dropColumns, .help]
+    case .backup: [.config, .store, .logFormat, .quiet, .help]
+    case .doctor: [.config, .store, .quick, .offline, .json, .logFormat, .quiet, .help]
     }
   }
 }
@@ -102,6 +131,8 @@ enum CommandOption: String, CaseIterable {
   case trace = "--trace"
   case limit = "--limit"
   case dropColumns = "--drop-columns"
+  case quick = "--quick"
+  case offline = "--offline"
   case help = "--help"
   case version = "--version"
 
@@ -113,7 +144,9 @@ enum CommandOption: String, CaseIterable {
     case .interval, .wait: "DURATION"
     case .logFormat: "text|json"
     case .limit, .allowDeletes: "NUMBER"
-    case .quiet, .json, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .help, .version: nil
+    case .quiet, .json, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .quick, .offline,
+      .help, .version:
+      nil
     }
   }
 
@@ -135,6 +168,8 @@ enum CommandOption: String, CaseIterable {
     case .trace: "a line for each page on standard error: request, answer, what follows"
     case .limit: "how many (default: 10)"
     case .dropColumns: "drop columns that are no longer declared, with what they hold"
+    case .quick: "a short check of the store's file in place of the whole one"
+    case .offline: "ask no API"
     case .help: "this text"
     case .version: "the version"
     }
@@ -145,7 +180,7 @@ enum Help {
   static func text(for command: CommandName?) -> String {
     guard let command else {
       let commands = CommandName.allCases.map {
-        row($0.rawValue + ($0.takesEntities ? " [ENTITY …]" : ""), $0.summary)
+        row($0.rawValue + $0.operand.rawValue, $0.summary)
       }
       return """
         Syncs REST APIs into a database: fetches every page, upserts by primary key, and deletes only what a provably
@@ -168,7 +203,7 @@ enum Help {
     return """
       \(command.summary.prefix(1).uppercased())\(command.summary.dropFirst()).
 
-      USAGE: \(programName) \(command.rawValue)\(command.takesEntities ? " [ENTITY …]" : "") [OPTIONS]
+      USAGE: \(programName) \(command.rawValue)\(command.operand.rawValue) [OPTIONS]
 
       \(command.discussion)
 

@@ -33,6 +33,9 @@ struct Configuration {
 
   enum LogFormat: String { case text, json }
 
+  /// What is usual, where nothing can be read.
+  init() {}
+
   /// - Parameters:
   ///   - entities: names that the file may speak of.
   ///   - apis: names that the file and the variables may speak of.

@@ -14,6 +14,7 @@ struct Invocation {
 
   let action: Action
   private(set) var entities: [String] = []
+  private(set) var file: String?
   private var values: [CommandOption: String] = [:]
 
   subscript(option: CommandOption) -> String? { values[option] }
@@ -60,8 +61,17 @@ struct Invocation {
       }
       values[option] = given
     }
-    if !command.takesEntities, let entity = entities.first, !isHelp {
-      throw UsageError("\(command.rawValue) takes no entity, but \"\(entity)\" was given")
+    switch command.operand {
+    case .none:
+      if let entity = entities.first, !isHelp {
+        throw UsageError("\(command.rawValue) takes no entity, but \"\(entity)\" was given")
+      }
+    case .file:
+      guard entities.count == 1 || isHelp else {
+        throw UsageError("\(command.rawValue) needs one file: \(command.rawValue) FILE")
+      }
+      (file, entities) = (entities.first, [])
+    case .entities: break
     }
     action = isHelp ? .help(command) : .command(command)
   }

@@ -13,6 +13,7 @@ struct OnceCommand {
   func run() async -> ExitStatus {
     if program.isAtomic {
       let status = await program.syncTogether(reporter)
+      await program.maintain(every: .seconds(86_400))
       reporter.finish()
       return .of(status.map { [$0] } ?? [])
     }
@@ -21,6 +22,7 @@ struct OnceCommand {
       guard let status = await program.sync(entity, reporter) else { break }
       statuses.append(status)
     }
+    await program.maintain(every: .seconds(86_400))
     reporter.finish()
     return .of(statuses)
   }

@@ -52,6 +52,14 @@ extension SyncCommand {
       case .version:
         console.write("\(programName) \(version)")
         return .done
+      case .command(.doctor):
+        let doctor = try DoctorCommand(
+          entities: entities, stores: stores, invocation: invocation, ownVariables: ownVariables,
+          console: console)
+        let task = Task { await doctor.run() }
+        let signals = SignalTrap { task.cancel() }
+        let status = await task.value
+        return signals.received.map { .signal($0) } ?? status
       case .command(let command):
         let program = try Program(
           entities: entities, stores: stores, invocation: invocation, ownVariables: ownVariables,
@@ -81,6 +89,9 @@ extension SyncCommand {
       case .get: await GetCommand(program).run()
       case .rejects: await RejectsCommand(program).run()
       case .rebuild: await RebuildCommand(program).run()
+      case .backup: await BackupCommand(program, to: program.file ?? "").run()
+      // Begun elsewhere: it needs no whole program.
+      case .doctor: .usage
       }
     }
     let signals = SignalTrap { task.cancel() }

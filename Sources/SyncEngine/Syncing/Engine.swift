@@ -68,7 +68,7 @@ public final class Engine: Sendable {
     try DeclaredMappings.$current.withValue(mappings, operation: body)
   }
 
-  private func plan(of entity: any Entity.Type) throws -> EntityPlan {
+  func plan(of entity: any Entity.Type) throws -> EntityPlan {
     let id = ObjectIdentifier(entity)
     if let known = plans.withLock({ $0[id] }) { return known }
     let plan = try withDeclarations { try EntityPlan.erased(entity, urls: options.urls) }

@@ -1,0 +1,12 @@
+import SyncEngine
+
+extension Program {
+  /// Keeps the store well, if that is due. What goes wrong with it fails no run.
+  ///
+  /// - Parameter interval: how long the last time, of any program on the store, has to be past.
+  func maintain(every interval: Duration) async {
+    do { try await engine.maintain(every: interval) } catch is CancellationError {} catch {
+      console.complain("old records of runs could not be removed: \(engine.redactor.redact("\(error)"))")
+    }
+  }
+}
