@@ -5,6 +5,7 @@ extension Program {
   ///
   /// - Parameter interval: how long the last time, of any program on the store, has to be past.
   func maintain(every interval: Duration) async {
+    if Task.isCancelled { return }
     do { try await engine.maintain(every: interval) } catch is CancellationError {} catch {
       console.complain("old records of runs could not be removed: \(engine.redactor.redact("\(error)"))")
     }

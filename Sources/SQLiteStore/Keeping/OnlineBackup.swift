@@ -17,10 +17,10 @@ struct OnlineBackup {
   func run(to file: String, _ cancellation: Cancellation) throws -> Backup {
     let source = try Connection(path: path, busyLimit: busyLimit)
     source.watch(cancellation)
-    try source.execute("BEGIN")
-    let key =
-      try source.hasOwnTable("syncd_state")
-      ? source.text("SELECT value FROM syncd_state WHERE entity = '' AND name = 'key'") : nil
+    let key: String?
+    do { key = try begin(source) } catch let error as StoreError {
+      throw StoreError("the store \(path) cannot be read: \(error) (see '\(StoreExaminer.command)')")
+    }
     try demandReplaceable(file, key: key)
     let partial = try PartialFile(for: file)
     // Whatever goes wrong: nothing of the copy stays.
@@ -35,6 +35,15 @@ struct OnlineBackup {
     let backup = Backup(file: file, bytes: partial.size)
     try partial.putInPlace()
     return backup
+  }
+
+  /// Begins the read transaction.
+  ///
+  /// - Returns: what tells this store from others; nil for one that has not been synced into.
+  private func begin(_ source: Connection) throws -> String? {
+    try source.execute("BEGIN")
+    guard try source.hasOwnTable("syncd_state") else { return nil }
+    return try source.text("SELECT value FROM syncd_state WHERE entity = '' AND name = 'key'")
   }
 
   /// - Throws: ``StoreError`` for a file that is no earlier backup of the same store.

@@ -112,16 +112,18 @@ struct StoreExaminer {
 
   private func integrity(_ connection: Connection, _ cancellation: Cancellation) -> [Finding] {
     let name = examination.isQuick ? "quick_check" : "integrity_check"
-    var faults: [String]
+    let faults: [String]
     do { faults = try connection.texts("PRAGMA \(name)(20)", []).compactMap { $0[0] } } catch {
       faults = ["\(error)"]
     }
     if cancellation.isCancelled { return [] }
     if faults != ["ok"] {
-      let more = faults.count > 3 ? "; and \(faults.count - 3) more" : ""
+      // Several stand in one text, below a line that names the database.
+      let lines = faults.flatMap { $0.split(separator: "\n") }.filter { !$0.hasPrefix("***") }
+      let more = lines.count > 3 ? "; and \(lines.count - 3) more" : ""
       return [
         Finding(
-          .failure, "integrity", "the store is damaged: \(faults.prefix(3).joined(separator: "; "))\(more)",
+          .failure, "integrity", "the store is damaged: \(lines.prefix(3).joined(separator: "; "))\(more)",
           advice: Self.wayOut)
       ]
     }
@@ -154,7 +156,8 @@ struct StoreExaminer {
   private func log(_ connection: Connection) -> Finding {
     let before = Platform.size(of: path + "-wal")
     if before < Self.largeLog {
-      return Finding(.ok, "log", "\(readableSize(before)) are not in the file yet")
+      return Finding(
+        .ok, "log", before == 0 ? "all is in the file" : "\(readableSize(before)) are not in the file yet")
     }
     let (frames, moved) = (try? connection.checkpoint()) ?? (1, 0)
     let after = Platform.size(of: path + "-wal")

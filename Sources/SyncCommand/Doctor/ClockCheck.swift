@@ -34,12 +34,12 @@ enum ClockCheck {
 
   static func kernel() -> [Finding] {
     switch cclock_is_synchronised() {
-    case 1: [Finding(.ok, "clock", "kept right by this machine (NTP)")]
+    case 1: [Finding(.ok, "time service", "the kernel's clock is synchronised")]
     case 0:
       [
         Finding(
-          .warning, "clock", "nobody keeps it right: the kernel says that it is not synchronised",
-          advice: "timedatectl set-ntp true, or install chrony; in a container the host does that")
+          .warning, "time service", "the kernel says that nothing keeps its clock right",
+          advice: "timedatectl set-ntp true, or install chrony; of a container, on its host")
       ]
     default: []
     }

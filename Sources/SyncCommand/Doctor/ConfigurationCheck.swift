@@ -8,10 +8,11 @@ import SyncEngine
 
 /// The configuration: whether it can be read, and who may write it.
 enum ConfigurationCheck {
-  /// - Returns: the configuration, or what stands for one that cannot be read, and whether the store is known by it.
+  /// - Returns: the configuration, or what stands for one that cannot be read; then the store is known only where an option
+  ///   or variable says it, and the addresses of APIs are not.
   static func run(
     _ invocation: Invocation, entities: [any Entity.Type], ownVariables: [String]
-  ) -> (Configuration, isKnown: Bool, [Finding]) {
+  ) -> (Configuration, knowsStore: Bool, knowsAddresses: Bool, [Finding]) {
     let environment = Program.environment()
     let path = invocation[.config] ?? environment["SYNCD_CONFIG"] ?? Configuration.defaultPath
     var findings = [file(path)].compactMap(\.self)
@@ -28,7 +29,7 @@ enum ConfigurationCheck {
       if findings.isEmpty {
         findings.append(Finding(.ok, "configuration", "no file; variables, options and what is usual"))
       }
-      return (configuration, true, findings)
+      return (configuration, true, true, findings)
     } catch {
       var configuration = Configuration()
       let store = invocation[.store] ?? environment["SYNCD_STORE"]
@@ -40,9 +41,10 @@ enum ConfigurationCheck {
         Finding(
           .failure, "configuration", "\(error)",
           advice: store == nil
-            ? "correct it: until then nothing runs, and the store is not known (--store LOCATION looks at one)"
-            : "correct it: until then nothing runs"))
-      return (configuration, store != nil, findings)
+            ? "correct it, then look again: until then nothing runs, and where the store and the APIs are is not known (--store LOCATION looks at one)"
+            : "correct it, then look again: until then nothing runs, and the addresses of the APIs are not known"
+        ))
+      return (configuration, store != nil, false, findings)
     }
   }
 

@@ -22,7 +22,7 @@ struct DoctorCommand {
   }
 
   func run() async -> ExitStatus {
-    let (configuration, isKnown, found) = ConfigurationCheck.run(
+    let (configuration, knowsStore, knowsAddresses, found) = ConfigurationCheck.run(
       invocation, entities: entities, ownVariables: ownVariables)
     let report = FindingReport(console, configuration)
     report.add(found)
@@ -33,7 +33,7 @@ struct DoctorCommand {
     let apis = APIUnderCheck.all(of: chosen, urls: configuration.urls)
 
     // Where the configuration cannot be read, nobody knows which store is meant.
-    if isKnown {
+    if knowsStore {
       await lookAtStore(configuration, chosen, apis, report)
     } else {
       for api in apis { report.add(SecretCheck.run(api, engine: nil, all: entities)) }
@@ -41,7 +41,7 @@ struct DoctorCommand {
     report.add(DiskCheck.waitingRows(storePath: configuration.store))
     for api in apis { report.add(CertificateCheck.files(of: api)) }
     report.add(ClockCheck.kernel())
-    if invocation[.offline] == nil, !Task.isCancelled {
+    if knowsAddresses, invocation[.offline] == nil, !Task.isCancelled {
       console.show("asking \(apis.count) \(apis.count == 1 ? "API" : "APIs") …")
       let answers = await APIAnswer.ask(apis)
       if !Task.isCancelled {

@@ -59,7 +59,10 @@ enum EntityCheck {
       let interval = configuration.every[name] ?? configuration.interval
       let records: [RunRecord]
       do { records = try await store.runs(of: name, limit: Self.runs) } catch {
-        findings.append(Finding(.failure, subject, "the records of its runs cannot be read: \(error)"))
+        findings.append(
+          Finding(
+            .failure, subject, "the records of its runs cannot be read: \(error)",
+            advice: "see what the checks of the store say"))
         continue
       }
       guard let last = records.first else {
@@ -74,25 +77,25 @@ enum EntityCheck {
         fine.append(name)
         continue
       }
-      let since =
-        good.map { "succeeded last \(readableAge(milliseconds: now - $0.finished)) ago" }
-        ?? "has never succeeded"
+      let since = good.map { "succeeded last \(readableAge(milliseconds: now - $0.finished)) ago" }
       if failures == 0 {
         findings.append(
           Finding(
             .warning, subject,
-            "\(since), and has not run since, though its interval is \(interval.inWords)",
+            "\(since ?? ""), and has not run since, though its interval is \(interval.inWords)",
             advice:
               "see whether '\(programName) watch' or its cron job still runs; a job that runs seldom says so by \"every\" in the configuration"
           ))
         continue
       }
-      let reason = last.reason?.split(separator: "\n").first.map { ": \($0)" } ?? ""
+      let reason = last.reason?.split(separator: "\n").first.map { "; the last: \($0)" } ?? ""
+      let count =
+        "\(grouped(failures))\(failures == Self.runs ? " or more" : "") \(failures == 1 ? "run" : "runs")"
       let refused = last.outcome == .refused
       findings.append(
         Finding(
           isLate ? .failure : .warning, subject,
-          "\(since); \(failures == 1 ? "the run since was" : "the \(grouped(failures))\(good == nil && failures == Self.runs ? " or more" : "") runs since were") in vain\(reason)",
+          (since.map { "\($0); \(count) since failed" } ?? "has never succeeded, in \(count)") + reason,
           advice: refused
             ? "look at what would go: \(programName) plan \(name); if it is meant: \(programName) once \(name) --allow-deletes NUMBER"
             : "see what the source answers: \(programName) explain \(name)"))

@@ -39,12 +39,14 @@ extension API {
 }
 
 extension Secret {
-  /// Why there is no value; nil where there is one. The value itself goes nowhere.
+  /// Why there is no value, as a sentence; nil where there is one. The value itself goes nowhere.
   package var fault: String? {
     do {
       _ = try resolve()
       return nil
-    } catch { return error.message }
+    } catch {
+      return error.message.replacing("its secret comes from ", with: "").replacing(", which ", with: " ")
+    }
   }
 }
 

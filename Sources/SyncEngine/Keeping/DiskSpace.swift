@@ -26,6 +26,8 @@ package enum DiskSpace {
       return Finding(
         .warning, subject, "the room in \(folder) cannot be asked for: \(String(cString: strerror(errno)))")
     }
+    // A person who reads this may be in another folder.
+    let folder = PartialFile.resolved(folder)
     let text = "\(readableSize(free)) free of \(readableSize(size)) in \(folder)"
     if free >= max(least, wanted) { return Finding(.ok, subject, text) }
     let need = wanted > least ? "\(why), \(readableSize(wanted))" : readableSize(least)

@@ -107,7 +107,7 @@ package final class PartialFile: Sendable {
   package static func reason(_ folder: String) -> String {
     let (code, reason) = (errno, String(cString: strerror(errno)))
     switch code {
-    case ENOENT, ENOTDIR: return "there is no folder \(folder)"
+    case ENOENT where access(folder, F_OK) != 0: return "there is no folder \(folder)"
     case EACCES, EPERM, EROFS:
       return "\(reason) (the folder \(folder) has to be one that this user may write to)"
     case ENOSPC, EDQUOT:
@@ -123,7 +123,7 @@ package final class PartialFile: Sendable {
   }
 
   /// The place that a symbolic link leads to; the path itself where nothing is there.
-  private static func resolved(_ path: String) -> String {
+  static func resolved(_ path: String) -> String {
     guard let real = realpath(path, nil) else { return path }
     defer { free(real) }
     return String(cString: real)
