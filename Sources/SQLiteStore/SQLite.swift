@@ -230,7 +230,8 @@ public final class SQLite: Store {
   }
 
   public func state(of entity: String) async throws -> [String: String] {
-    try await perform { connection, _ in try Journal.state(of: entity, in: connection) }
+    if !exists { return [:] }
+    return try await perform { connection, _ in try Journal.state(of: entity, in: connection) }
   }
 
   public func keep(_ state: [String: String], of entity: String) async throws {

@@ -143,7 +143,7 @@ struct DoctorTests {
     let differs = try call.finding("tables of book", "--offline", status: 0)
     #expect(differs.hasPrefix("warn  ") && differs.contains("\"shelf\" is not declared"), "\(differs)")
     #expect(differs.hasSuffix("rebuild book"), "\(differs)")
-    try call.change("DROP TABLE book; CREATE TABLE book (id TEXT PRIMARY KEY, title TEXT)")
+    try call.change("DROP TABLE book; CREATE TABLE book (id INTEGER, title TEXT)")
     let refused = try call.finding("tables of book", "--offline", status: 1)
     #expect(refused.hasPrefix("FAIL  "), "\(refused)")
   }

@@ -42,6 +42,7 @@ struct Processes: CustomStringConvertible {
     guard let file = fopen(path, "r") else { return "" }
     defer { fclose(file) }
     var bytes = [UInt8](repeating: 0, count: 8192)
-    return String(decoding: bytes.prefix(fread(&bytes, 1, bytes.count, file)), as: UTF8.self)
+    let count = fread(&bytes, 1, bytes.count, file)
+    return String(decoding: bytes[..<count], as: UTF8.self)
   }
 }

@@ -39,13 +39,13 @@ extension Engine {
     _ policy: RetentionPolicy = RetentionPolicy(), every interval: Duration = .seconds(86_400)
   ) async throws -> Maintenance? {
     let now = Timestamp.now
-    guard try await store.exists else { return nil }
     if let last = try await store.state(of: "")[Self.maintained].flatMap({ Int64($0) }),
       // A mark of the future is of a clock that was wrong.
       last <= now, now - last < interval.components.seconds * 1000
     {
       return nil
     }
+    guard try await store.exists else { return nil }
     var policy = policy
     let longest = declaredPlans.compactMap(\.source.resume.age).max() ?? 0
     policy.journals = max(policy.journals, .milliseconds(longest))

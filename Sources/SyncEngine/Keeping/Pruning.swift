@@ -22,7 +22,8 @@ package struct Pruning: Sendable {
 
   private let request: PruneRequest
   private var entities: [String]?
-  private var hasAbandoned = false
+  /// Those of the entity that is looked at.
+  private var bounds: Bounds?
 
   /// Rows of one transaction.
   private static let batch = 500
@@ -38,6 +39,7 @@ package struct Pruning: Sendable {
     var rest = try entities ?? self.names(in: session)
     for _ in 0..<Self.most {
       guard let entity = rest.last else { break }
+      if bounds?.entity != entity { bounds = try bounds(of: entity, in: session) }
       let rejects = try delete("syncd_rejects", oldRejects(of: entity, in: session), in: session)
       let runs = try rejects > 0 ? 0 : delete("syncd_runs", oldRuns(of: entity, in: session), in: session)
       (pruned.rejects, pruned.runs) = (pruned.rejects + rejects, pruned.runs + runs)
@@ -89,11 +91,38 @@ package struct Pruning: Sendable {
   // MARK: Runs
 
   private func oldRuns(of entity: String, in session: some PruningSession) throws -> [String] {
+    guard let bounds else { return [] }
+    return try session.texts(
+      """
+      SELECT id FROM syncd_runs WHERE entity = $1 AND id < $2
+      AND (id < $3 OR started_at < $4 OR (scope_rows IS NULL AND NOT exceeds_guard))
+      AND id <> $5 AND run NOT IN (SELECT run FROM syncd_rejects WHERE entity = $1)
+      ORDER BY id LIMIT \(Self.batch)
+      """,
+      [
+        .text(entity), .integer(bounds.end), .integer(bounds.young), time(Self.guarded),
+        .integer(bounds.committed),
+      ]
+    ).compactMap { $0[0] }
+  }
+
+  /// Where the runs of an entity end that may go. To look for it among many old ones takes long: it is done once.
+  private struct Bounds {
+    let entity: String
+    /// Numbers of runs: those before one of them are too old, or too many.
+    let young: Int64
+    let end: Int64
+    /// The last good one.
+    let committed: Int64
+  }
+
+  /// Nil where nothing is before them.
+  private func bounds(of entity: String, in session: some PruningSession) throws -> Bounds? {
     func id(_ sql: String, _ values: StoredValue...) throws -> Int64? {
       try session.texts(sql, [.text(entity)] + values).first?[0].flatMap { Int64($0) }
     }
     guard let last = try id("SELECT id FROM syncd_runs WHERE entity = $1 ORDER BY id DESC LIMIT 1") else {
-      return []
+      return nil
     }
     // Runs follow each other by their numbers: from the first that is young enough on all are.
     let young =
@@ -105,24 +134,13 @@ package struct Pruning: Sendable {
         "SELECT id FROM syncd_runs WHERE entity = $1 ORDER BY id DESC LIMIT 1 OFFSET \(max(1, request.policy.runsPerEntity) - 1)"
       ) ?? 0
     let end = max(young, counted)
-    // Most often there is nothing before it.
     guard try id("SELECT id FROM syncd_runs WHERE entity = $1 AND id < $2 LIMIT 1", .integer(end)) != nil
-    else { return [] }
+    else { return nil }
     let committed =
       try id(
         "SELECT id FROM syncd_runs WHERE entity = $1 AND outcome IN ('proven', 'unproven', 'incremental') ORDER BY id DESC LIMIT 1"
       ) ?? last
-    return try session.texts(
-      """
-      SELECT id FROM syncd_runs WHERE entity = $1 AND id < $2
-      AND (id < $3 OR started_at < $4 OR (scope_rows IS NULL AND NOT exceeds_guard))
-      AND id <> $5 AND run NOT IN (SELECT run FROM syncd_rejects WHERE entity = $1)
-      ORDER BY id LIMIT \(Self.batch)
-      """,
-      [
-        .text(entity), .integer(end), .integer(young), time(Self.guarded), .integer(committed),
-      ]
-    ).compactMap { $0[0] }
+    return Bounds(entity: entity, young: young, end: end, committed: committed)
   }
 
   private func time(_ age: Duration) -> StoredValue {
