@@ -13,7 +13,7 @@ struct OnceCommand {
   func run() async -> ExitStatus {
     if program.isAtomic {
       let status = await program.syncTogether(reporter)
-      await program.maintain(every: .seconds(86_400))
+      await program.maintain(every: .seconds(86_400), complains: status == .done)
       reporter.finish()
       return .of(status.map { [$0] } ?? [])
     }
@@ -22,7 +22,7 @@ struct OnceCommand {
       guard let status = await program.sync(entity, reporter) else { break }
       statuses.append(status)
     }
-    await program.maintain(every: .seconds(86_400))
+    await program.maintain(every: .seconds(86_400), complains: statuses.contains(.done))
     reporter.finish()
     return .of(statuses)
   }

@@ -3,10 +3,13 @@ import SyncEngine
 extension Program {
   /// Keeps the store well, if that is due. What goes wrong with it fails no run.
   ///
-  /// - Parameter interval: how long the last time, of any program on the store, has to be past.
-  func maintain(every interval: Duration) async {
+  /// - Parameters:
+  ///   - interval: how long the last time, of any program on the store, has to be past.
+  ///   - complains: whether a failure is told: where no run succeeded, they have told it.
+  func maintain(every interval: Duration, complains: Bool = true) async {
     if Task.isCancelled { return }
-    do { try await engine.maintain(every: interval) } catch is CancellationError {} catch {
+    do { try await engine.maintain(every: interval) } catch {
+      guard complains, !(error is CancellationError) else { return }
       console.complain("old records of runs could not be removed: \(engine.redactor.redact("\(error)"))")
     }
   }

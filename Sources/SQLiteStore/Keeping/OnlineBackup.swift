@@ -153,7 +153,12 @@ struct OnlineBackup {
 
     private func error(_ code: Int32) -> StoreError {
       let folder = Platform.folder(of: path)
-      let free = DiskSpace.free(in: folder).map { ", and \(readableSize($0.free)) are free" } ?? ""
+      // What was written until now goes again.
+      let free =
+        DiskSpace.free(in: folder).map {
+          ", where there is room for \(readableSize($0.free + Platform.size(of: path)))"
+        }
+        ?? ""
       let reason = String(cString: sqlite3_errstr(code))
       switch code & 0xFF {
       case SQLITE_FULL:
