@@ -230,12 +230,25 @@ public final class Engine: Sendable {
   ) async throws -> [SyncReport] {
     let prepared = try entities.map { try self.prepared($0) }
     let clock = ContinuousClock.now
-    let leases = try await lease(prepared.map(\.plan))
-    defer { for lease in leases { lease.end() } }
     var runs = prepared.map {
       RunRecord(
         run: Self.newRunID(), entity: $0.plan.name, started: Timestamp.now, finished: 0, outcome: .failed)
     }
+    let names = Dictionary(runs.map { ($0.entity, $0.run) }) { first, _ in first }
+    let onProgress: @Sendable (SyncProgress) -> Void = { progress in
+      var progress = progress
+      progress.run = names[progress.entity]
+      onProgress(progress)
+    }
+    let leases: [any Lease]
+    do { leases = try await lease(prepared.map(\.plan)) } catch var error as SyncError {
+      error.record = runs.first { $0.entity == error.entity }
+      error.record?.finished = Timestamp.now
+      error.record?.reason = error.message
+      throw error
+    }
+    defer { for lease in leases { lease.end() } }
+    for index in runs.indices { runs[index].started = Timestamp.now }
     var position = 0
     do {
       let isWatched = observers.withLock { !$0.isEmpty }
@@ -277,7 +290,7 @@ public final class Engine: Sendable {
       }
       throw SyncError(
         kind: isRefusal ? .refused : .failed, entity: runs[position].entity, message: message + suffix,
-        deletions: (error as? GuardRefusal)?.deleted)
+        deletions: (error as? GuardRefusal)?.deleted, record: runs[position])
     }
   }
 

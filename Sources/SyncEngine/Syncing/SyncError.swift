@@ -14,5 +14,7 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
   public var message: String
   /// The number of rows that the guard did not let go.
   public var deletions: Int?
+  /// What is kept of the run; nil where it did not come to have one.
+  public var record: RunRecord?
   public var description: String { "\(entity): \(message)" }
 }
