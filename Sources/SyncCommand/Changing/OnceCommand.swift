@@ -11,58 +11,68 @@ struct OnceCommand {
   }
 
   func run() async -> ExitStatus {
-    if program.isAtomic {
-      let status = await program.syncTogether(reporter)
-      reporter.finish()
-      return .of(status.map { [$0] } ?? [])
-    }
     var statuses: [ExitStatus] = []
-    for entity in program.entities {
-      guard let status = await program.sync(entity, reporter) else { break }
-      statuses.append(status)
+    if program.isAtomic {
+      for result in await program.syncTogether(reporter) ?? [] { statuses.append(told(result)) }
+    } else {
+      for entity in program.entities {
+        guard let result = await program.sync(entity, reporter) else { break }
+        statuses.append(told(result))
+      }
     }
     reporter.finish()
     return .of(statuses)
   }
+
+  private func told(_ result: RunResult) -> ExitStatus {
+    if program.tellsChanges, case .committed(let report) = result {
+      for change in report.changes ?? [] { program.console.write(change.json(of: report.entity)) }
+      reporter.dismiss(report.entity)
+    } else {
+      reporter.ended(result)
+    }
+    return result.status
+  }
 }
 
 extension Program {
-  /// Syncs one entity and reports it; nil when the program was told to stop.
-  func sync(_ entity: any Entity.Type, _ reporter: RunReporter) async -> ExitStatus? {
-    await report(entity.name, reporter) {
-      [try await engine.sync(entity, tellingChanges: tellsChanges, onProgress: reporter.progress)]
-    }
+  /// Syncs one entity; nil when the program was told to stop.
+  ///
+  /// - Parameter onProgress: hears what the reporter hears.
+  func sync(
+    _ entity: any Entity.Type, _ reporter: RunReporter,
+    onProgress: @escaping @Sendable (SyncProgress) -> Void = { _ in }
+  ) async -> RunResult? {
+    await results(entity.name, reporter) {
+      let report = try await engine.sync(entity, tellingChanges: tellsChanges) { progress in
+        reporter.progress(progress)
+        onProgress(progress)
+      }
+      return [report]
+    }?.first
   }
 
   /// The same for all entities in one transaction.
-  func syncTogether(_ reporter: RunReporter) async -> ExitStatus? {
-    await report(entities.map { $0.name }.joined(separator: ", "), reporter) {
+  func syncTogether(_ reporter: RunReporter) async -> [RunResult]? {
+    await results(entities.map { $0.name }.joined(separator: ", "), reporter) {
       try await engine.sync(together: entities, tellingChanges: tellsChanges, onProgress: reporter.progress)
     }
   }
 
-  private func report(
+  private func results(
     _ names: String, _ reporter: RunReporter, _ sync: () async throws -> [SyncReport]
-  ) async -> ExitStatus? {
+  ) async -> [RunResult]? {
     do {
-      for report in try await sync() {
-        for change in report.changes ?? [] { console.write(change.json(of: report.record.entity)) }
-        if !tellsChanges { reporter.succeeded(report) }
-      }
-      return .done
+      return try await sync().map(RunResult.committed)
     } catch let error as SyncError {
-      reporter.failed(error)
-      switch error.kind {
-      case .failed: return .failed
-      case .refused: return .refused
-      case .busy: return .busy
-      }
+      return [.failed(error)]
     } catch is CancellationError {
-      console.show("")
+      reporter.dismiss(names)
       return nil
     } catch {
-      console.complain("\(names): \(engine.redactor.redact("\(error)"))")
-      return .failed
+      return [
+        .failed(SyncError(kind: .failed, entity: names, message: engine.redactor.redact("\(error)")))
+      ]
     }
   }
 }

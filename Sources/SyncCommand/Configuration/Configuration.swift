@@ -1,24 +1,26 @@
 import FoundationEssentials
 import SyncEngine
 
-/// The effective configuration: the file, then `SYNCD_…` variables, then options.
+/// The effective configuration: the file, the profile in it, then `SYNCD_…` variables, then options. What there is stands
+/// in ``ConfigurationKey``.
 ///
 /// ```
 /// {
-///   "store": "books.sqlite",              // a path, relative to the working directory, or scheme:…
-///   "interval": "5m",                     // of watch
-///   "wait": "60s",                        // for another run of the same entity
-///   "busy": "60s",                        // for other programs' transactions in the store
-///   "memory": "64MB",                     // for rows of a run; further ones wait in a file
-///   "apis": { "library": { "url": "http://127.0.0.1:8099/", "rate": "10/s" } },   // or 100/min, or unlimited
-///   "entities": { "book": { "every": "30s", "enabled": true } }
+///   "store": "books.sqlite",
+///   "interval": "5m",
+///   "apis": { "library": { "url": "http://127.0.0.1:8099/", "rate": "10/s" } },
+///   "entities": { "book": { "every": "30s" } },
+///   "profiles": { "staging": { "store": "staging.sqlite" } }     // syncd --profile staging
 /// }
 /// ```
-struct Configuration {
-  static let defaultPath = "Config/syncd.json"
+struct Configuration: Sendable {
+  static let defaultPaths = ["Config/syncd.json", "/etc/syncd/syncd.json"]
 
   var store = "syncd.sqlite"
   var interval = Duration.seconds(300)
+  var jitter = Duration.zero
+  var isAligned = false
+  var parallel = 4
   var wait = Duration.seconds(60)
   var busy = StoreOptions().busyLimit
   /// Bytes.
@@ -26,32 +28,65 @@ struct Configuration {
   var urls: [String: String] = [:]
   var rates: [String: API.Rate] = [:]
   var every: [String: Duration] = [:]
+  var jitters: [String: Duration] = [:]
+  var alignments: [String: Bool] = [:]
   var disabled: Set<String> = []
   var logFormat = LogFormat.text
-  var isQuiet = false
+  var logLevel = LogLevel.info
+  var http = ""
+  var httpToken = ""
+  var alerts: [String: Setting] = [:]
+  var alertAfter = 1
   private(set) var warnings: [String] = []
+  /// The file that was read; nil where there is none.
+  private(set) var file: String?
+  private(set) var profile: String?
+  /// What was given for each key, from the last place that says it.
+  private(set) var settings: [[String]: Setting] = [:]
 
-  enum LogFormat: String { case text, json }
+  enum LogFormat: String, CaseIterable { case text, json, journal }
 
-  /// - Parameters:
-  ///   - entities: names that the file may speak of.
-  ///   - apis: names that the file and the variables may speak of.
-  /// - Throws: `UsageError` for everything that is not understood.
-  init(
-    _ invocation: Invocation, environment: [String: String], entities: [String], apis: [String],
-    ownVariables: [String]
-  ) throws {
-    let path = invocation[.config] ?? environment["SYNCD_CONFIG"]
-    if let content = try Self.read(path ?? Self.defaultPath, mustExist: path != nil) {
-      try apply(content, file: path ?? Self.defaultPath, entities: entities, apis: apis)
+  /// What the file and the variables may speak of.
+  struct Names: Sendable {
+    var entities: [String]
+    var apis: [String]
+    /// Variables of the program's own.
+    var ownVariables: [String]
+
+    init(entities: [any Entity.Type], ownVariables: [String]) {
+      self.entities = entities.map { $0.name }
+      apis = entities.reduce(into: []) {
+        if !$0.contains($1.source.api.name) { $0.append($1.source.api.name) }
+      }
+      self.ownVariables = ownVariables
     }
-    try apply(environment, apis: apis, ownVariables: ownVariables)
-    if let value = invocation[.store] { store = value }
-    if let value = invocation[.interval] { interval = try Self.duration(value, of: "--interval") }
-    if let value = invocation[.wait] { wait = try Self.duration(value, of: "--wait") }
-    if invocation[.json] != nil { logFormat = .json }
-    if let value = invocation[.logFormat] { logFormat = try Self.logFormat(value, of: "--log-format") }
-    isQuiet = invocation[.quiet] != nil
+  }
+
+  /// - Throws: `UsageError` for everything that is not understood.
+  init(_ invocation: Invocation, environment: [String: String], names: Names) throws {
+    let given = invocation[.config] ?? environment["SYNCD_CONFIG"]
+    profile = invocation[.profile] ?? environment["SYNCD_PROFILE"]
+    for path in given.map({ [$0] }) ?? Self.defaultPaths {
+      guard let content = try Self.read(path, mustExist: given != nil) else { continue }
+      file = path
+      try apply(content, file: path, names)
+      break
+    }
+    if let profile, file == nil {
+      throw UsageError("there is no configuration file that could have a profile \"\(profile)\"")
+    }
+    try apply(environment, names)
+    try apply(invocation)
+  }
+
+  /// Takes a value over from the place that says it.
+  private mutating func set(_ key: ConfigurationKey, _ setting: Setting) throws {
+    try key.apply(&self, setting)
+    settings[setting.path] = setting
+  }
+
+  private static func key(_ path: String...) -> ConfigurationKey? {
+    ConfigurationKey.all.first { $0.path == path }
   }
 
   // MARK: The file
@@ -63,98 +98,69 @@ struct Configuration {
     }
   }
 
-  /// Any JSON value, so that an unknown key can be named.
-  private enum Value: Decodable {
-    case object([String: Value])
-    case string(String)
-    case bool(Bool)
-    case other(String)
-
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.singleValueContainer()
-      if let value = try? container.decode(Bool.self) {
-        self = .bool(value)
-      } else if let value = try? container.decode(String.self) {
-        self = .string(value)
-      } else if let value = try? container.decode([String: Value].self) {
-        self = .object(value)
-      } else if container.decodeNil() {
-        self = .other("null")
-      } else if let value = try? container.decode(Double.self) {
-        self = .other("the number \(value)")
-      } else {
-        self = .other("a list")
-      }
-    }
-  }
-
-  private mutating func apply(_ content: Data, file: String, entities: [String], apis: [String]) throws {
+  private mutating func apply(_ content: Data, file: String, _ names: Names) throws {
     let decoder = JSONDecoder()
     decoder.allowsJSON5 = true
-    let root: Value
-    do { root = try decoder.decode(Value.self, from: content) } catch {
+    let root: ConfigurationValue
+    do { root = try decoder.decode(ConfigurationValue.self, from: content) } catch {
       throw UsageError(
         "the configuration file \(file) is not JSON (comments are allowed): \(Self.reason(error))")
     }
+    guard case .object(var members) = root else { throw UsageError("\(file): the file has to be an object") }
+    let profiles = members.removeValue(forKey: "profiles")
+    try apply(members, at: [], file: file, profile: nil, names)
 
-    func object(_ value: Value, _ place: String, keys: [String]?) throws -> [String: Value] {
+    // All of them are read, so that a mistake is found before the day when it is needed.
+    var known: [String: ConfigurationValue] = [:]
+    if let profiles {
+      guard case .object(let members) = profiles else {
+        throw UsageError("\(file): \"profiles\" has to be an object")
+      }
+      known = members
+    }
+    for (name, value) in known.sorted(by: { $0.key < $1.key }) {
       guard case .object(let members) = value else {
-        throw UsageError("\(file): \(place) has to be an object")
+        throw UsageError("\(file): \"profiles\", \"\(name)\" has to be an object")
       }
-      if let keys {
-        for key in members.keys.sorted() where !keys.contains(key) {
-          throw UsageError(
-            "\(file): \(place) has an unknown key \"\(key)\"\(hint(key, among: keys)); there are \(keys.joined(separator: ", "))"
-          )
-        }
-      }
-      return members
+      var other = self
+      try other.apply(members, at: [], file: file, profile: name, names)
+      if name == profile { self = other }
     }
-    func string(_ value: Value, _ place: String) throws -> String {
-      guard case .string(let text) = value else { throw UsageError("\(file): \(place) has to be a text") }
-      return text
+    if let profile, known[profile] == nil {
+      let names = known.keys.sorted()
+      throw UsageError(
+        "\(file) has no profile \"\(profile)\"\(hint(profile, among: names)); \(names.isEmpty ? "there is none" : "there are \(names.joined(separator: ", "))")"
+      )
     }
+  }
 
-    let members = try object(
-      root, "the file", keys: ["store", "interval", "wait", "busy", "memory", "apis", "entities"])
-    if let value = members["store"] { store = try string(value, "\"store\"") }
-    if let value = members["interval"] {
-      interval = try Self.duration(try string(value, "\"interval\""), of: "\(file): \"interval\"")
+  /// - Parameter path: of the object, with the names of APIs and entities.
+  private mutating func apply(
+    _ members: [String: ConfigurationValue], at path: [String], file: String, profile: String?, _ names: Names
+  ) throws {
+    let general = path.indices.map {
+      $0 == 1 && path.count > 1 && ["apis", "entities"].contains(path[0]) ? "*" : path[$0]
     }
-    if let value = members["wait"] {
-      wait = try Self.duration(try string(value, "\"wait\""), of: "\(file): \"wait\"")
-    }
-    if let value = members["busy"] {
-      busy = try Self.duration(try string(value, "\"busy\""), of: "\(file): \"busy\"")
-    }
-    if let value = members["memory"] {
-      memory = try Self.size(try string(value, "\"memory\""), of: "\(file): \"memory\"")
-    }
-    if let value = members["apis"] {
-      for (name, value) in try object(value, "\"apis\"", keys: apis) {
-        let place = "\"apis\", \"\(name)\""
-        let members = try object(value, place, keys: ["url", "rate"])
-        if let url = members["url"] { urls[name] = try string(url, "\(place), \"url\"") }
-        if let rate = members["rate"] {
-          rates[name] = try Self.rate(
-            try string(rate, "\(place), \"rate\""), of: "\(file): \(place), \"rate\"")
-        }
+    var allowed = ConfigurationKey.names(under: general)
+    if allowed == ["*"] { allowed = path == ["apis"] ? names.apis : names.entities }
+    if path.isEmpty && profile == nil { allowed.append("profiles") }
+    let origin: Setting.Origin = profile.map { .profile($0, file: file) } ?? .file(file)
+    for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+      guard allowed.contains(name) else {
+        let here = path.isEmpty ? profile.map { "\"profiles\", \"\($0)\"" } ?? "the file" : path.quoted
+        throw UsageError(
+          "\(file): \(here) has an unknown key \"\(name)\"\(hint(name, among: allowed)); there are \(allowed.joined(separator: ", "))"
+        )
       }
-    }
-    if let value = members["entities"] {
-      for (name, value) in try object(value, "\"entities\"", keys: entities) {
-        let place = "\"entities\", \"\(name)\""
-        let members = try object(value, place, keys: ["every", "enabled"])
-        if let value = members["every"] {
-          every[name] = try Self.duration(
-            try string(value, "\(place), \"every\""), of: "\(file): \(place), \"every\"")
+      let isName = path.count == 1 && ["apis", "entities"].contains(path[0])
+      let setting = Setting(path: path + [name], value: value, origin: origin)
+      if let key = ConfigurationKey.all.first(where: { $0.path == general + [isName ? "*" : name] }) {
+        try set(key, setting)
+      } else {
+        guard case .object(let members) = value else {
+          throw UsageError("\(setting.place) has to be an object")
         }
-        if let value = members["enabled"] {
-          guard case .bool(let isEnabled) = value else {
-            throw UsageError("\(file): \(place), \"enabled\" has to be true or false")
-          }
-          if !isEnabled { disabled.insert(name) }
-        }
+        try apply(members, at: setting.path, file: file, profile: profile, names)
       }
     }
   }
@@ -164,33 +170,21 @@ struct Configuration {
     return context.underlyingError.map { "\($0)" } ?? context.debugDescription
   }
 
-  // MARK: Variables
+  // MARK: Variables and options
 
-  private mutating func apply(_ environment: [String: String], apis: [String], ownVariables: [String]) throws
-  {
+  private mutating func apply(_ environment: [String: String], _ names: Names) throws {
     let urlNames = Dictionary(
-      apis.map { ("SYNCD_API_\(Self.variable($0))_URL", $0) }, uniquingKeysWith: { first, _ in first })
-    let known =
-      [
-        "SYNCD_CONFIG", "SYNCD_STORE", "SYNCD_INTERVAL", "SYNCD_WAIT", "SYNCD_BUSY", "SYNCD_MEMORY",
-        "SYNCD_LOG_FORMAT",
-      ]
-      + urlNames.keys.sorted()
+      names.apis.map { ("SYNCD_API_\(Self.variable($0))_URL", $0) }, uniquingKeysWith: { first, _ in first })
+    let keys = ConfigurationKey.all.filter { !$0.path.contains("*") }
+    let known = ConfigurationKey.fileVariables + keys.compactMap(\.variable) + urlNames.keys.sorted()
     for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("SYNCD_") {
-      switch name {
-      case "SYNCD_CONFIG": break
-      case "SYNCD_STORE": store = value
-      case "SYNCD_INTERVAL": interval = try Self.duration(value, of: name)
-      case "SYNCD_WAIT": wait = try Self.duration(value, of: name)
-      case "SYNCD_BUSY": busy = try Self.duration(value, of: name)
-      case "SYNCD_MEMORY": memory = try Self.size(value, of: name)
-      case "SYNCD_LOG_FORMAT": logFormat = try Self.logFormat(value, of: name)
-      default:
-        if let api = urlNames[name] {
-          urls[api] = value
-        } else if !ownVariables.contains(name) {
-          warnings.append("the variable \(name) is not known\(hint(name, among: known))")
-        }
+      let origin = Setting.Origin.variable(name)
+      if let key = keys.first(where: { $0.variable == name }) {
+        try set(key, Setting(path: key.path, value: .string(value), origin: origin))
+      } else if let api = urlNames[name], let key = Self.key("apis", "*", "url") {
+        try set(key, Setting(path: ["apis", api, "url"], value: .string(value), origin: origin))
+      } else if !ConfigurationKey.fileVariables.contains(name), !names.ownVariables.contains(name) {
+        warnings.append("the variable \(name) is not known\(hint(name, among: known))")
       }
     }
   }
@@ -200,37 +194,46 @@ struct Configuration {
     String(name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
   }
 
-  private static func duration(_ text: String, of place: String) throws -> Duration {
-    guard let duration = Duration(text: text) else {
-      throw UsageError("\(place) is \"\(text)\", which is no duration; write 200ms, 30s, 5m, 1h or 1d")
+  private mutating func apply(_ invocation: Invocation) throws {
+    /// Flags stand for a value of another key; what is said in full comes last.
+    let flags: [(CommandOption, String, String)] = [
+      (.json, "log_format", "json"), (.quiet, "log_level", "warning"), (.verbose, "log_level", "debug"),
+      (.trace, "log_level", "trace"),
+    ]
+    for (option, name, value) in flags where invocation[option] != nil {
+      guard let key = Self.key(name) else { continue }
+      try set(key, Setting(path: [name], value: .string(value), origin: .option(option.rawValue)))
     }
-    return duration
+    for key in ConfigurationKey.all {
+      guard let option = key.option, let value = invocation[option] else { continue }
+      try set(key, Setting(path: key.path, value: .string(value), origin: .option(option.rawValue)))
+    }
   }
 
-  /// Bytes, by units of 1024.
-  private static func size(_ text: String, of place: String) throws -> Int {
-    for (unit, bytes) in [("kB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30)] where text.hasSuffix(unit) {
-      let number = text.dropLast(2)
-      let count = Int(number.last == " " ? number.dropLast() : number)
-      if let count, count > 0, count <= Int.max / bytes { return count * bytes }
-    }
-    throw UsageError("\(place) is \"\(text)\", which is no amount of memory; write 512kB, 64MB or 1GB")
-  }
+  // MARK: Schedules
 
-  private static func rate(_ text: String, of place: String) throws -> API.Rate {
-    if text == "unlimited" { return .unlimited }
-    let parts = text.split(separator: "/")
-    if parts.count == 2, let count = Int(parts[0]), count > 0 {
-      if parts[1] == "s" { return .perSecond(count) }
-      if parts[1] == "min" { return .perMinute(count) }
+  /// When an entity runs: what the configuration says of it, then options and variables, then the declaration, then what
+  /// the file says for all.
+  func schedule(of entity: any Entity.Type) -> (schedule: Schedule, origin: Setting.Origin) {
+    let (name, declared) = (entity.name, entity.schedule)
+    var schedule = declared ?? Schedule(every: interval, jitter: jitter, aligned: isAligned)
+    var origin = declared == nil ? settings[["interval"]]?.origin ?? .standard : .declaration
+    switch settings[["interval"]]?.origin {
+    case .option(let place): (schedule.every, origin) = (interval, .option(place))
+    case .variable(let place): (schedule.every, origin) = (interval, .variable(place))
+    default: break
     }
-    throw UsageError("\(place) is \"\(text)\", which is no rate; write 10/s, 100/min or unlimited")
+    if let every = every[name], let setting = settings[["entities", name, "every"]] {
+      (schedule.every, origin) = (every, setting.origin)
+    }
+    if let jitter = jitters[name] { schedule.jitter = jitter }
+    if let isAligned = alignments[name] { schedule.isAligned = isAligned }
+    schedule.jitter = min(schedule.jitter, schedule.every)
+    return (schedule, origin)
   }
+}
 
-  private static func logFormat(_ text: String, of place: String) throws -> LogFormat {
-    guard let format = LogFormat(rawValue: text) else {
-      throw UsageError("\(place) is \"\(text)\"; it has to be text or json")
-    }
-    return format
-  }
+extension [String] {
+  /// `"apis", "shop"`
+  fileprivate var quoted: String { map { "\"\($0)\"" }.joined(separator: ", ") }
 }

@@ -94,13 +94,34 @@ public final class Engine: Sendable {
     var visited: Set<ObjectIdentifier> = []
     func visit(_ entity: any Entity.Type) {
       guard visited.insert(ObjectIdentifier(entity)).inserted else { return }
-      let parents = entity.source.parents.map { [ObjectIdentifier($0.entity)] } ?? []
-      let first = Set(parents + entity.references.map { ObjectIdentifier($0) })
+      let first = needs(of: entity)
       for other in entities where first.contains(ObjectIdentifier(other)) { visit(other) }
       ordered.append(entity)
     }
     for entity in entities { visit(entity) }
     return ordered
+  }
+
+  /// What has to have its rows before the entity can have its own: its parents, and what it refers to.
+  private static func needs(of entity: any Entity.Type) -> Set<ObjectIdentifier> {
+    let parents = entity.source.parents.map { [ObjectIdentifier($0.entity)] } ?? []
+    return Set(parents + entity.references.map { ObjectIdentifier($0) })
+  }
+
+  /// Those of the entities that have to have their rows before this one can have its own, by name.
+  package func names(of entities: [any Entity.Type], neededBy entity: any Entity.Type) -> Set<String> {
+    let needs = withDeclarations { Self.needs(of: entity) }
+    return Set(entities.filter { needs.contains(ObjectIdentifier($0)) }.map { $0.name })
+  }
+
+  /// Those of the entities that write to a table of this one, by name: their runs wait for each other.
+  package func names(of entities: [any Entity.Type], sharingTablesWith entity: any Entity.Type) throws
+    -> Set<String>
+  {
+    let tables = Set(try plan(of: entity).leasedTables)
+    return Set(
+      try entities.filter { try $0 != entity && !tables.isDisjoint(with: plan(of: $0).leasedTables) }
+        .map { $0.name })
   }
 
   /// The statements that create the entity's tables, those of nested records among them.

@@ -16,5 +16,13 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
   public var deletions: Int?
   /// What is kept of the run; nil where it did not come to have one.
   public var record: RunRecord?
+
+  package init(
+    kind: Kind, entity: String, message: String, deletions: Int? = nil, record: RunRecord? = nil
+  ) {
+    (self.kind, self.entity, self.message) = (kind, entity, message)
+    (self.deletions, self.record) = (deletions, record)
+  }
+
   public var description: String { "\(entity): \(message)" }
 }
