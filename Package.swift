@@ -67,6 +67,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: ["TestSupport", "SyncCommand", "SyncEngine", "syncd", "CaseEntities"]),
+    .testTarget(
+      name: "WatchTests", dependencies: ["SyncCommand", "SyncEngine", "TestSupport", "syncd", "CaseEntities"]),
     .testTarget(name: "SeedTests", dependencies: ["syncd", "TestSupport"]),
     .testTarget(name: "PayloadTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "KillTests", dependencies: ["HTTP", "TestSupport", "CaseEntities"]),

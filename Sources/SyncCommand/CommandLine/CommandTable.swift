@@ -157,7 +157,7 @@ enum CommandOption: String, CaseIterable {
     case .changes: "each changed row as a JSON line, in place of the line for each run"
     case .runs: "each of the last runs: when, what came of it, and why"
     case .quiet: "no progress, and a line only for what went wrong: --log-level warning"
-    case .trace: "a line for each page too, request, answer and what follows: --log-level trace"
+    case .trace: "a line for each page on standard error: request, answer, what follows"
     case .limit: "how many (default: 10)"
     case .dropColumns: "drop columns that are no longer declared, with what they hold"
     case .help: "this text"

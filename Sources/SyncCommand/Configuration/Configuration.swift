@@ -33,6 +33,8 @@ struct Configuration: Sendable {
   var disabled: Set<String> = []
   var logFormat = LogFormat.text
   var logLevel = LogLevel.info
+  /// Whether pages have their lines, whatever the level.
+  var tracesPages = false
   var http = ""
   var httpToken = ""
   var alerts: [String: Setting] = [:]
@@ -197,9 +199,9 @@ struct Configuration: Sendable {
   private mutating func apply(_ invocation: Invocation) throws {
     /// Flags stand for a value of another key; what is said in full comes last.
     let flags: [(CommandOption, String, String)] = [
-      (.json, "log_format", "json"), (.quiet, "log_level", "warning"), (.verbose, "log_level", "debug"),
-      (.trace, "log_level", "trace"),
+      (.json, "log_format", "json"), (.verbose, "log_level", "debug"), (.quiet, "log_level", "warning"),
     ]
+    tracesPages = invocation[.trace] != nil
     for (option, name, value) in flags where invocation[option] != nil {
       guard let key = Self.key(name) else { continue }
       try set(key, Setting(path: [name], value: .string(value), origin: .option(option.rawValue)))

@@ -6,6 +6,7 @@ import SyncEngine
 final class Log: Sendable {
   let level: LogLevel
   let format: Configuration.LogFormat
+  private let tracesPages: Bool
   private let console: Console
   /// Lines carry their time, for a service's log.
   private let isTimed: Bool
@@ -16,9 +17,10 @@ final class Log: Sendable {
   init(_ console: Console, _ configuration: Configuration, isTimed: Bool) {
     (self.console, self.isTimed) = (console, isTimed)
     (level, format) = (configuration.logLevel, configuration.logFormat)
+    tracesPages = configuration.tracesPages
   }
 
-  func takes(_ level: LogLevel) -> Bool { level <= self.level }
+  func takes(_ level: LogLevel) -> Bool { level <= self.level || level == .trace && tracesPages }
 
   // MARK: Lines
 

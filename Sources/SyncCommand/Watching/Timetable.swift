@@ -78,10 +78,9 @@ struct Timetable {
     }
   }
 
-  /// The next time at which something may start; nil while nothing waits.
-  var next: ContinuousClock.Instant? {
-    guard entries.filter(\.isRunning).count < parallel else { return nil }
-    return entries.lazy.filter { !$0.isRunning }.map(\.due).min()
+  /// The next time at which something may start. What is due already and did not start waits for the end of a run.
+  func next(after now: Moment) -> ContinuousClock.Instant? {
+    entries.lazy.filter { !$0.isRunning && $0.due > now.instant }.map(\.due).min()
   }
 
   // MARK: What happens

@@ -103,7 +103,8 @@ struct WatchCommand: Sendable {
         }
         state.turned(timetable)
         timer?.cancel()
-        let wake = min(timetable.next ?? now.instant + Self.heartbeat, now.instant + Self.heartbeat)
+        let wake = min(
+          timetable.next(after: now) ?? now.instant + Self.heartbeat, now.instant + Self.heartbeat)
         timer = Task { [tell] in
           guard (try? await Task.sleep(until: wake, clock: .continuous)) != nil else { return }
           tell.yield(.tick)
