@@ -63,41 +63,18 @@ struct Configuration {
     }
   }
 
-  /// Any JSON value, so that an unknown key can be named.
-  private enum Value: Decodable {
-    case object([String: Value])
-    case string(String)
-    case bool(Bool)
-    case other(String)
-
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.singleValueContainer()
-      if let value = try? container.decode(Bool.self) {
-        self = .bool(value)
-      } else if let value = try? container.decode(String.self) {
-        self = .string(value)
-      } else if let value = try? container.decode([String: Value].self) {
-        self = .object(value)
-      } else if container.decodeNil() {
-        self = .other("null")
-      } else if let value = try? container.decode(Double.self) {
-        self = .other("the number \(value)")
-      } else {
-        self = .other("a list")
-      }
-    }
-  }
-
   private mutating func apply(_ content: Data, file: String, entities: [String], apis: [String]) throws {
     let decoder = JSONDecoder()
     decoder.allowsJSON5 = true
-    let root: Value
-    do { root = try decoder.decode(Value.self, from: content) } catch {
+    let root: ConfigurationValue
+    do { root = try decoder.decode(ConfigurationValue.self, from: content) } catch {
       throw UsageError(
         "the configuration file \(file) is not JSON (comments are allowed): \(Self.reason(error))")
     }
 
-    func object(_ value: Value, _ place: String, keys: [String]?) throws -> [String: Value] {
+    func object(_ value: ConfigurationValue, _ place: String, keys: [String]?) throws -> [String:
+      ConfigurationValue]
+    {
       guard case .object(let members) = value else {
         throw UsageError("\(file): \(place) has to be an object")
       }
@@ -110,7 +87,7 @@ struct Configuration {
       }
       return members
     }
-    func string(_ value: Value, _ place: String) throws -> String {
+    func string(_ value: ConfigurationValue, _ place: String) throws -> String {
       guard case .string(let text) = value else { throw UsageError("\(file): \(place) has to be a text") }
       return text
     }
