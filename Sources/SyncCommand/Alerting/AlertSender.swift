@@ -148,8 +148,8 @@ final class AlertSender: Sendable {
     let redactor = Redactor()
     do {
       let url = try HTTPURL(await webhook.url.resolved())
-      redactor.add(
-        String(url.string.dropFirst(url.string.prefix(while: { $0 != ":" }).count + 3).drop { $0 != "/" }))
+      let host = url.string.dropFirst(url.origin.scheme.count + 3)
+      redactor.add(String(host.drop { !"/?#".contains($0) }))
       var request = HTTPRequest(
         "POST", url: url, headers: ["Content-Type": "application/json", "Accept": "*/*"],
         body: Array(alert.json.utf8))
