@@ -35,7 +35,7 @@ public struct API: Sendable {
   /// A bound on requests, shared by all entities of the API.
   public struct Rate: Sendable, Hashable {
     /// Time from one request's start to the next one's.
-    var interval: Duration
+    package var interval: Duration
     public static func perSecond(_ count: Int) -> Rate { Rate(interval: .seconds(1) / max(1, count)) }
     public static func perMinute(_ count: Int) -> Rate { Rate(interval: .seconds(60) / max(1, count)) }
     /// No bound: for a server of one's own.
@@ -52,5 +52,22 @@ public struct API: Sendable {
     self.concurrency = concurrency
     (self.retry, self.limits, self.foreignOrigins) = (retry, limits, foreignOrigins)
     (self.breaker, self.errors) = (breaker, errors)
+  }
+}
+
+extension API {
+  /// The secrets that its authentication refers to, each once.
+  package var secrets: [Secret] {
+    let all = auth.flatMap { authentication -> [Secret] in
+      switch authentication.kind {
+      case .additions(let secrets, _): secrets
+      case .token(let source, _): source.secrets
+      case .awsSignature(let signature): signature.secrets
+      case .tls(_, _, let password, _): [password].compactMap { $0 }
+      case .netrc: []
+      }
+    }
+    var seen: Set<Secret> = []
+    return all.filter { seen.insert($0).inserted }
   }
 }

@@ -18,8 +18,6 @@ struct Program: Sendable {
   let tellsChanges: Bool
   /// Whether all entities are written in one transaction.
   let isAtomic: Bool
-  /// Whether each page of a run is told.
-  let traces: Bool
   /// How many records `get` shows, or runs `status`.
   let limit: Int
   /// Whether `status` shows single runs.
@@ -31,11 +29,9 @@ struct Program: Sendable {
     console: Console
   ) throws {
     let names = all.map { $0.name }
-    let apis = all.reduce(into: [String]()) {
-      if !$0.contains($1.source.api.name) { $0.append($1.source.api.name) }
-    }
     configuration = try Configuration(
-      invocation, environment: Self.environment(), entities: names, apis: apis, ownVariables: ownVariables)
+      invocation, environment: Self.environment(),
+      names: Configuration.Names(entities: all, ownVariables: ownVariables))
     for warning in configuration.warnings { console.complain("warning: \(warning)") }
     store = try Self.open(configuration.store, stores, StoreOptions(busyLimit: configuration.busy))
     engine = Engine(
@@ -47,7 +43,6 @@ struct Program: Sendable {
         resumes: invocation[.noResume] == nil, memory: configuration.memory))
     self.console = console
     dropsColumns = invocation[.dropColumns] != nil
-    traces = invocation[.trace] != nil
     tellsChanges = invocation[.changes] != nil
     isAtomic = invocation[.atomic] != nil
     limit = try Self.number(invocation, .limit) ?? 10
@@ -99,7 +94,7 @@ struct Program: Sendable {
     return try store.open(location, options: options)
   }
 
-  private static func environment() -> [String: String] {
+  static func environment() -> [String: String] {
     var variables: [String: String] = [:]
     var entry = environ
     while let text = entry.pointee {

@@ -1,18 +1,17 @@
-/// Any JSON value of a configuration, so that what is wrong can be named.
-enum ConfigurationValue: Decodable, Sendable, Hashable {
+import FoundationEssentials
+
+/// A value of the configuration file: any JSON, so that what is wrong can be named.
+enum ConfigurationValue: Sendable, Hashable, Decodable {
   case object([String: ConfigurationValue])
   case list([ConfigurationValue])
   case string(String)
   case bool(Bool)
-  case integer(Int)
   case number(Double)
   case null
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      self = .null
-    } else if let value = try? container.decode(Bool.self) {
+    if let value = try? container.decode(Bool.self) {
       self = .bool(value)
     } else if let value = try? container.decode(String.self) {
       self = .string(value)
@@ -20,8 +19,8 @@ enum ConfigurationValue: Decodable, Sendable, Hashable {
       self = .object(value)
     } else if let value = try? container.decode([ConfigurationValue].self) {
       self = .list(value)
-    } else if let value = try? container.decode(Int.self) {
-      self = .integer(value)
+    } else if container.decodeNil() {
+      self = .null
     } else {
       self = .number(try container.decode(Double.self))
     }

@@ -15,7 +15,7 @@ struct PlanCommand {
     for entity in program.entities {
       do {
         let plan = try await program.engine.plan(entity, onProgress: reporter.progress)
-        program.console.show("")
+        reporter.dismiss(entity.name)
         let isJSON = program.configuration.logFormat == .json
         for line in isJSON ? jsonLines(plan, entity.name) : lines(plan, entity.name) {
           program.console.write(line)
@@ -24,7 +24,7 @@ struct PlanCommand {
       } catch is CancellationError {
         break
       } catch {
-        program.console.show("")
+        reporter.dismiss(entity.name)
         program.console.complain("\(error)")
         statuses.append(.failed)
       }

@@ -12,7 +12,7 @@ struct ExplainCommand {
       do {
         let console = program.console
         let (records, doubts) = try await program.engine.explain(entity) { progress in
-          if let step = progress.step { console.write(step.line(of: entity.name)) }
+          if let step = progress.step { console.write("\(entity.name): \(step.line)") }
           if let retry = progress.retry { console.write("\(entity.name): \(retry)") }
         }
         let verdict =
@@ -30,10 +30,10 @@ struct ExplainCommand {
 }
 
 extension WalkStep {
-  /// `book: page 1: GET http://… → 200, 3 ms, 1,234 bytes, 50 records (50 new); next: page=2`
-  func line(of entity: String) -> String {
+  /// `page 1: GET http://… → 200, 3 ms, 1,234 bytes, 50 records (50 new); next: page=2`
+  var line: String {
     var text =
-      "\(entity): page \(page): \(method) \(url) → \(status), \(duration.readable), \(grouped(bytes)) bytes"
+      "page \(page): \(method) \(url) → \(status), \(duration.readable), \(grouped(bytes)) bytes"
     if attempts > 1 { text += ", \(attempts) attempts" }
     text += ", \(grouped(records)) records (\(grouped(newRecords)) new)"
     return decision.isEmpty ? text : "\(text); \(decision)"

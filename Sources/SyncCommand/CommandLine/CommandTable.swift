@@ -1,6 +1,6 @@
 /// The commands and their options, in one place: parsing and help both read it.
 enum CommandName: String, CaseIterable {
-  case once, watch, plan, check, explain, get, status, rejects, schema, rebuild
+  case once, watch, plan, check, explain, get, status, rejects, schema, rebuild, config
 
   var summary: String {
     switch self {
@@ -14,6 +14,7 @@ enum CommandName: String, CaseIterable {
     case .rejects: "records that were left out as bad, and why"
     case .schema: "the SQL of the tables"
     case .rebuild: "make the tables what the declarations ask for now"
+    case .config: "the values that hold, and where each comes from"
     }
   }
 
@@ -26,9 +27,11 @@ enum CommandName: String, CaseIterable {
       """
     case .watch:
       """
-      Runs each entity at once and then on its interval. Runs of one entity never overlap, and runs that were missed
-      are not made up for. SIGTERM, SIGINT and SIGHUP end it with status 0; what is under way is given up, and the
-      store stays as it was.
+      Runs each entity at once and then on its schedule, children after their parents. Runs of one entity never overlap,
+      and runs that were missed are not made up for. An entity that fails is tried again after 5 s at the latest, then
+      after twice as long each time, up to half a minute (longer where it fails slowly); all are tried at once when one
+      of them recovers. SIGTERM and SIGINT end it with status 0 within 5 s; what is under way is given up, and the store
+      stays as it was. SIGHUP reads the configuration again, SIGUSR1 syncs everything now.
       """
     case .plan:
       """
@@ -58,39 +61,50 @@ enum CommandName: String, CaseIterable {
       triggers. Values that do not fit their new type are named, and then nothing is changed. Columns that are no
       longer declared stay, unless --drop-columns is given. A table that this program did not make is left as it is.
       """
+    case .config:
+      """
+      Each key with its value and the place that says so: the file, its profile, a variable, an option, or the
+      declaration. Secrets are shown by their references. Nothing is asked or opened.
+      """
     case .schema:
       "Needs no store: it prints what a first run would create."
     }
   }
 
-  var takesEntities: Bool { self != .status }
+  var takesEntities: Bool { self != .status && self != .config }
+
+  /// How the configuration is found, and what it says of the log: options of every command.
+  private static let general: [CommandOption] = [.config, .profile, .store]
+  private static let logging: [CommandOption] = [.logFormat, .logLevel, .verbose, .trace, .quiet]
 
   var options: [CommandOption] {
-    switch self {
-    case .once:
-      [
-        .config, .store, .atomic, .full, .noResume, .allowDeletes, .changes, .wait, .logFormat, .trace,
-        .quiet, .help,
-      ]
-    case .watch: [.config, .store, .interval, .noResume, .wait, .logFormat, .trace, .quiet, .help]
-    case .plan: [.config, .store, .full, .allowDeletes, .json, .logFormat, .quiet, .help]
-    case .explain: [.config, .store, .help]
-    case .get: [.config, .store, .limit, .help]
-    case .check: [.config, .store, .help]
-    case .status: [.config, .store, .runs, .limit, .logFormat, .help]
-    case .rejects: [.config, .store, .logFormat, .help]
-    case .schema: [.config, .store, .help]
-    case .rebuild: [.config, .store, .wait, .dropColumns, .help]
-    }
+    let own: [CommandOption] =
+      switch self {
+      case .once: [.atomic, .full, .noResume, .allowDeletes, .changes, .wait] + Self.logging
+      case .watch: [.interval, .parallel, .http, .noResume, .wait] + Self.logging
+      case .plan: [.full, .allowDeletes, .json, .logFormat, .quiet]
+      case .explain, .check, .schema: []
+      case .get: [.limit]
+      case .status: [.runs, .limit, .json, .logFormat]
+      case .rejects: [.json, .logFormat]
+      case .rebuild: [.wait, .dropColumns]
+      case .config: [.interval, .parallel, .http, .wait, .json] + Self.logging
+      }
+    return Self.general + own + [.help]
   }
 }
 
 enum CommandOption: String, CaseIterable {
   case config = "--config"
+  case profile = "--profile"
   case store = "--store"
   case interval = "--interval"
+  case parallel = "--parallel"
+  case http = "--http"
   case wait = "--wait"
   case logFormat = "--log-format"
+  case logLevel = "--log-level"
+  case verbose = "--verbose"
   case json = "--json"
   case quiet = "--quiet"
   case atomic = "--atomic"
@@ -111,19 +125,30 @@ enum CommandOption: String, CaseIterable {
     case .config: "FILE"
     case .store: "LOCATION"
     case .interval, .wait: "DURATION"
-    case .logFormat: "text|json"
-    case .limit, .allowDeletes: "NUMBER"
-    case .quiet, .json, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .help, .version: nil
+    case .profile: "NAME"
+    case .http: "ADDRESS:PORT"
+    case .logFormat: "text|json|journal"
+    case .logLevel: "error|warning|info|debug|trace"
+    case .limit, .allowDeletes, .parallel: "NUMBER"
+    case .verbose, .quiet, .json, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .help,
+      .version:
+      nil
     }
   }
 
   var summary: String {
     switch self {
-    case .config: "configuration file (default: \(Configuration.defaultPath), if it is there)"
+    case .config:
+      "configuration file (default: \(Configuration.defaultPaths.joined(separator: " or ")), if it is there)"
+    case .profile: "a part of the file's \"profiles\" that holds over the rest of it"
     case .store: "where the rows are kept: a path, or scheme:… of a linked store"
     case .interval: "time from one run's start to the next one's, such as 30s, 5m or 1h (default: 5m)"
     case .wait: "how long to wait for another run of the same entity (default: 60s)"
-    case .logFormat: "one line for people, or one JSON object, for each run"
+    case .parallel: "entities that are synced at a time (default: 4)"
+    case .http: "serve the status page, /metrics, /healthz and /readyz there, such as 127.0.0.1:9469"
+    case .logFormat: "lines for people, JSON objects, or the systemd journal with its fields"
+    case .logLevel: "what is logged (default: info)"
+    case .verbose: "more lines: --log-level debug"
     case .atomic: "write all entities in one transaction, or none of them"
     case .json: "JSON lines, as --log-format json"
     case .full: "ask for every page in full, also where it has not changed"
@@ -131,8 +156,8 @@ enum CommandOption: String, CaseIterable {
     case .allowDeletes: "let each entity delete so many rows in this run, whatever its guard says"
     case .changes: "each changed row as a JSON line, in place of the line for each run"
     case .runs: "each of the last runs: when, what came of it, and why"
-    case .quiet: "no progress, and a line only for what went wrong"
-    case .trace: "a line for each page on standard error: request, answer, what follows"
+    case .quiet: "no progress, and a line only for what went wrong: --log-level warning"
+    case .trace: "a line for each page too, request, answer and what follows: --log-level trace"
     case .limit: "how many (default: 10)"
     case .dropColumns: "drop columns that are no longer declared, with what they hold"
     case .help: "this text"

@@ -52,11 +52,16 @@ extension SyncCommand {
       case .version:
         console.write("\(programName) \(version)")
         return .done
+      case .command(.config):
+        return try ConfigCommand(entities, invocation, ownVariables: ownVariables, console).run()
       case .command(let command):
-        let program = try Program(
-          entities: entities, stores: stores, invocation: invocation, ownVariables: ownVariables,
-          console: console)
-        return await Self.run(command, program)
+        let (entities, stores, ownVariables) = (entities, stores, ownVariables)
+        let make: @Sendable () throws -> Program = {
+          try Program(
+            entities: entities, stores: stores, invocation: invocation, ownVariables: ownVariables,
+            console: console)
+        }
+        return await Self.run(command, try make(), again: make)
       }
     } catch let error as UsageError {
       console.complain("\(error.description)\nSee '\(programName) --help'.")
@@ -67,12 +72,16 @@ extension SyncCommand {
     }
   }
 
-  private static func run(_ command: CommandName, _ program: Program) async -> ExitStatus {
+  /// - Parameter again: reads the configuration anew.
+  private static func run(
+    _ command: CommandName, _ program: Program, again: @escaping @Sendable () throws -> Program
+  ) async -> ExitStatus {
     let isService = command == .watch
+    let watch = WatchCommand(program, version: version, again: again)
     let task = Task { () -> ExitStatus in
       switch command {
       case .once: await OnceCommand(program).run()
-      case .watch: await WatchCommand(program).run()
+      case .watch: await watch.run()
       case .plan: await PlanCommand(program).run()
       case .check: await CheckCommand(program).run()
       case .status: await StatusCommand(program).run()
@@ -81,11 +90,15 @@ extension SyncCommand {
       case .get: await GetCommand(program).run()
       case .rejects: await RejectsCommand(program).run()
       case .rebuild: await RebuildCommand(program).run()
+      case .config: .done
       }
     }
-    let signals = SignalTrap { task.cancel() }
+    let signals = SignalTrap(
+      others: isService ? [SIGHUP: watch.reload, SIGUSR1: watch.syncNow] : [:],
+      lateStatus: { isService ? 0 : 128 + $0 }
+    ) { task.cancel() }
     let status = await task.value
-    await program.store.close()
+    if !isService { await program.store.close() }
     guard let signal = signals.received else { return status }
     // A service was told to stop, and did. A command that was stopped did not do its work.
     if isService { return .done }
