@@ -33,6 +33,7 @@ let package = Package(
         .apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"]), .brew(["zlib", "brotli", "zstd"]),
       ]),
     .systemLibrary(name: "CMalloc"),
+    .systemLibrary(name: "CSystem"),
     .target(
       name: "CSimdJSON",
       cxxSettings: [.define("NDEBUG")],
@@ -43,14 +44,14 @@ let package = Package(
     .target(name: "HTTP", dependencies: ["CCurl", "CCompression"]),
 
     // Floor 3
-    .target(name: "SyncEngine", dependencies: ["JSON", "HTTP", "CCrypto", "CXML"]),
+    .target(name: "SyncEngine", dependencies: ["JSON", "HTTP", "CCrypto", "CXML", "CSystem"]),
 
     // Floor 4
     .target(name: "SQLiteStore", dependencies: ["SyncEngine", "CSQLite", "CCompression"]),
     .target(name: "PostgresStore", dependencies: ["SyncEngine", "JSON", "HTTP", "CPostgres"]),
 
     // Floor 5
-    .target(name: "SyncCommand", dependencies: ["SyncEngine", "CMalloc"]),
+    .target(name: "SyncCommand", dependencies: ["SyncEngine", "HTTP", "CMalloc", "CSystem"]),
 
     // Floor 6
     .executableTarget(name: "syncd", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"]),
