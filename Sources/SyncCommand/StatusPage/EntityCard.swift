@@ -34,14 +34,16 @@ struct EntityCard {
     }
     if let running = entity.running { add(running, to: &html) }
     if entity.failures > 0 {
-      addNote(
-        class: "error",
-        entity.failures == 1 ? "The last run failed" : "\(grouped(entity.failures)) runs in a row failed",
-        entity.lastError ?? "", to: &html)
+      addNote(class: "error", failure(state), entity.lastError ?? "", to: &html)
     } else if let last = entity.runs.last, last.outcome == .unproven, let reason = last.reason {
       addNote(class: "note", "Not proven complete, so nothing was deleted", reason, to: &html)
     }
     html.close("article")
+  }
+
+  private func failure(_ state: EntityState) -> String {
+    if entity.failures > 1 { return "\(grouped(entity.failures)) runs in a row came to nothing" }
+    return state == .refused ? "The last run was refused" : "The last run failed"
   }
 
   private func addFacts(to html: inout HTMLText) {
@@ -61,7 +63,7 @@ struct EntityCard {
     html.add(entity.rows.map(grouped) ?? "–")
     html.add(markup: "</dd></div><div><dt>Next run</dt><dd>")
     html.add(entity.nextRun.map { Span.text(until: $0, at: now) } ?? "–")
-    html.element("small", " every \(Span.text(entity.interval))")
+    html.element("small", " every \(Span.exact(entity.interval))")
     html.add(markup: "</dd></div>")
   }
 

@@ -20,6 +20,7 @@ struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
       throw refuse("neither a scheme nor a path belongs to it; write 127.0.0.1:9469")
     }
     guard let colon = text.lastIndex(of: ":") else {
+      if text.isEmpty { throw refuse("write 127.0.0.1:9469") }
       throw refuse(
         Int(text) != nil
           ? "the address is missing; write 127.0.0.1:\(text)" : "the port is missing; write \(text):9469")

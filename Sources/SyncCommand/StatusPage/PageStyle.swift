@@ -26,6 +26,7 @@ extension StatusPage {
     :focus-visible { outline: 2px solid var(--run); outline-offset: 2px; }
     header { display: grid; gap: .35rem 2rem; padding-bottom: 1.5rem; }
     .sum { font-size: 1.0625rem; }
+    .about span { display: inline-block; }
     .about span:not(:last-child)::after { content: " ·"; }
     .alarm { color: var(--bad); font-weight: 600; }
     #connection {
@@ -35,7 +36,7 @@ extension StatusPage {
     #connection[hidden] { display: none; }
     article {
       --state: var(--quiet);
-      display: grid; grid-template-columns: minmax(9rem, 1.1fr) minmax(19rem, 1.6fr) 11rem 11rem;
+      display: grid; grid-template-columns: minmax(9rem, 1.1fr) minmax(19rem, 1.6fr) 11.5rem 11.5rem;
       gap: .75rem 2rem; align-items: start; padding: 1.1rem 0; border-top: 1px solid var(--line);
     }
     .ok { --state: var(--ok); }
@@ -51,13 +52,13 @@ extension StatusPage {
     }
     .waiting .state::before { background: none; border: 1.5px solid var(--state); }
     .failing .state::before, .refused .state::before { border-radius: 1px; }
-    dl { display: grid; grid-template-columns: 1.35fr .8fr 1fr; gap: 0 1rem; }
+    dl { display: grid; grid-template-columns: 1.35fr 1fr .9fr; gap: 0 1rem; }
     dt { line-height: 1.55rem; }
     dd small { display: block; }
     .late { color: var(--warn); font-weight: 600; }
     figcaption { line-height: 1.55rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-    figcaption b { color: var(--text); margin-right: .35em; }
-    figcaption b:first-child:nth-last-child(1) { margin-right: 0; }
+    figure { min-width: 0; }
+    figcaption b { color: var(--text); margin-right: .25em; }
     svg { display: block; width: 100%; height: 33px; }
     path { stroke-width: 3; fill: none; stroke: var(--time); }
     path.base { stroke-width: 1; stroke: var(--line); }

@@ -74,9 +74,8 @@ extension RunPlot {
     let count = failed.count { $0 }
     let (last, longest) = (Span.text(spans.last ?? .zero), Span.text(spans.max() ?? .zero))
     var caption = HTMLText()
-    caption.add("took ")
     caption.element("b", last)
-    caption.add(", at most \(longest)")
+    caption.add(", max \(longest)")
     return RunPlot(
       title:
         "How long the last \(runs.count) runs took: the last \(last), the longest \(longest), the shortest \(Span.text(spans.min() ?? .zero)); \(count) came to nothing",
@@ -89,25 +88,35 @@ extension RunPlot {
 
   /// Rows that runs changed.
   static func changes(of runs: [RunRecord]) -> RunPlot {
-    func sum(_ count: (RunRecord) -> Int) -> String { grouped(runs.reduce(0) { $0 + count($1) }) }
+    func sum(_ count: (RunRecord) -> Int) -> Int { runs.reduce(0) { $0 + count($1) } }
     let (inserted, updated, deleted) = (sum(\.inserted), sum(\.updated), sum(\.deleted))
     var caption = HTMLText()
     for (style, sign, number) in [
       ("inserted", "+", inserted), ("updated", "~", updated), ("deleted", "−", deleted),
     ]
-      as [(StaticString, String, String)]
+      as [(StaticString, String, Int)]
     {
-      caption.element("b", class: style, sign + number)
+      caption.element("b", class: style, sign + brief(number))
       caption.add(" ")
     }
     return RunPlot(
       title:
-        "Changes of the last \(runs.count) runs: \(inserted) rows inserted, \(updated) updated, \(deleted) deleted",
+        "Changes of the last \(runs.count) runs: \(grouped(inserted)) rows inserted, \(grouped(updated)) updated, \(grouped(deleted)) deleted",
       caption: caption,
       layers: [
         Layer(style: "inserted", values: runs.map { Double($0.inserted) }),
         Layer(style: "updated", values: runs.map { Double($0.updated) }),
         Layer(style: "deleted", values: runs.map { Double($0.deleted) }),
       ])
+  }
+
+  /// `950`, `12,345`, `200k`, `12.3M`, `1234M`: short enough for a caption.
+  private static func brief(_ number: Int) -> String {
+    switch number {
+    case ..<100_000: grouped(number)
+    case ..<1_000_000: "\(number / 1000)k"
+    case ..<100_000_000: "\(number / 1_000_000).\(number / 100_000 % 10)M"
+    default: "\(number / 1_000_000)M"
+    }
   }
 }

@@ -19,6 +19,15 @@ enum Span {
     }
   }
 
+  /// The same without a loss: `90 s`, `5 min`, `1 h`, in the largest unit that goes into it.
+  static func exact(_ span: Duration) -> String {
+    let (seconds, fraction) = span.components
+    if fraction != 0 || seconds == 0 { return text(span) }
+    let units: [(Int64, String)] = [(86_400, "d"), (3600, "h"), (60, "min")]
+    let (size, name) = units.first { seconds % $0.0 == 0 } ?? (1, "s")
+    return "\(seconds / size) \(name)"
+  }
+
   /// `12 s ago`
   static func text(since instant: Int64, at now: Int64) -> String {
     let age = between(instant, now)

@@ -32,7 +32,8 @@ enum SampleService {
     (entity.rows, entity.nextRun, entity.lastSuccess) = (1234, noon + 12_000, noon - 18_000)
     entity.runs = (0..<60).map { index in
       run(
-        name, ago: Int64(18 + (59 - index) * 30), took: Int64(180 + (index * 37) % 240), inserted: index * 7 % 5,
+        name, ago: Int64(18 + (59 - index) * 30), took: Int64(180 + (index * 37) % 240),
+        inserted: index * 7 % 5,
         updated: index * 3 % 7, deleted: index % 11 == 0 ? 2 : 0)
     }
     entity.totals.runs = ["proven": 60]
@@ -70,5 +71,27 @@ enum SampleService {
     chapter.runs[59].outcome = .unproven
     chapter.runs[59].reason = "the source named 251 records in all, and gave 250"
     return [entity("book"), article, hero, post, comment, chapter]
+  }
+
+  /// Long names, other scripts, large numbers, one run, no run.
+  static var odd: [EntitySnapshot] {
+    var long = entity(
+      "customer_subscription_invoice_line_item_adjustments",
+      table: "billing_customer_subscription_invoice_line_item_adjustments",
+      api: "enterprise-resource-planning")
+    (long.rows, long.failures) = (1_234_567_890, 12_345)
+    long.lastError = String(repeating: "https://example.org/averylongpathwithoutanyblank", count: 20)
+    long.runs = [
+      run(long.name, ago: 86_400 * 400, took: 7_260_000, .failed, inserted: 12_345_678, updated: 98_765_432)
+    ]
+    (long.lastSuccess, long.interval) = (noon - 86_400_000 * 400, .seconds(86_400))
+    var hebrew = entity("ספרים", table: "本", api: "библиотека")
+    hebrew.running = .init(
+      started: noon - 7_300_000, pages: 12_345, records: 98_765_432, bytes: 98_765_432_100)
+    var first = entity("first")
+    first.runs = [run("first", ago: 18, took: 12_400, inserted: 200_000)]
+    var late = entity("late")
+    late.lastSuccess = noon - 90_000_000
+    return [hebrew, first, late, long]
   }
 }

@@ -91,7 +91,8 @@ struct WebServerTests {
     }
     let long = try Shell.result(
       [
-        "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", "X: \(String(repeating: "y", count: 50_000))",
+        "curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H",
+        "X: \(String(repeating: "y", count: 50_000))",
         "http://127.0.0.1:\(server.port)/",
       ])
     #expect(["413", "431"].contains(long.output), "\(long)")
