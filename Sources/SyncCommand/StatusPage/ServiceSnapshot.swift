@@ -1,6 +1,8 @@
 import SyncEngine
 
-/// What the service is doing, at one moment: what the status page, the metrics and the health answers are made of. Times are milliseconds since 1970.
+/// What the service is doing, at one moment: what the status page, the metrics and the health answers are made of.
+///
+/// Times are milliseconds since 1970. Texts are without secrets.
 struct ServiceSnapshot: Sendable {
   var program: String
   var version: String
