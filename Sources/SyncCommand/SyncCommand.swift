@@ -52,6 +52,13 @@ extension SyncCommand {
       case .version:
         console.write("\(programName) \(version)")
         return .done
+      case .command(.completions):
+        let completions = Completions(program: programName, entities: entities.map { $0.name })
+        console.write(completions.script(for: invocation.operand.flatMap(Completions.Shell.init) ?? .bash))
+        return .done
+      case .command(.manual):
+        console.write(Manual(program: programName, version: version, entities: entities.map { $0.name }).text)
+        return .done
       case .command(let command):
         let program = try Program(
           entities: entities, stores: stores, invocation: invocation, ownVariables: ownVariables,
@@ -81,6 +88,8 @@ extension SyncCommand {
       case .get: await GetCommand(program).run()
       case .rejects: await RejectsCommand(program).run()
       case .rebuild: await RebuildCommand(program).run()
+      // Answered before there is a program.
+      case .completions, .manual: .done
       }
     }
     let signals = SignalTrap { task.cancel() }
