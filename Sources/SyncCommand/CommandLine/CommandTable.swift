@@ -1,6 +1,6 @@
 /// The commands and their options, in one place: parsing and help both read it.
 enum CommandName: String, CaseIterable {
-  case once, watch, plan, check, explain, get, status, rejects, schema, rebuild, config
+  case once, watch, plan, check, explain, get, status, rejects, schema, rebuild, config, completions, manual
 
   var summary: String {
     switch self {
@@ -15,6 +15,8 @@ enum CommandName: String, CaseIterable {
     case .schema: "the SQL of the tables"
     case .rebuild: "make the tables what the declarations ask for now"
     case .config: "the values that hold, and where each comes from"
+    case .completions: "a script that completes commands, options and entities in a shell"
+    case .manual: "the manual page, for man(1)"
     }
   }
 
@@ -68,10 +70,36 @@ enum CommandName: String, CaseIterable {
       """
     case .schema:
       "Needs no store: it prints what a first run would create."
+    case .completions:
+      """
+      For the shell that runs: source <(\(programName) completions bash), the same with zsh, or in fish
+      \(programName) completions fish | source.
+      """
+    case .manual:
+      "To read it: \(programName) manual | man -l -"
     }
   }
 
-  var takesEntities: Bool { self != .status && self != .config }
+  var takesEntities: Bool {
+    switch self {
+    case .status, .config, .completions, .manual: false
+    default: true
+    }
+  }
+
+  /// The one word that stands behind the command, where that is no entity: written as a value of an option is.
+  var operand: String? {
+    switch self {
+    case .completions: Completions.Shell.allCases.map(\.rawValue).joined(separator: "|")
+    default: nil
+    }
+  }
+
+  /// The command and what stands behind it: `once [ENTITY …]`.
+  var usage: String {
+    if takesEntities { return "\(rawValue) [ENTITY …]" }
+    return operand.map { "\(rawValue) \($0)" } ?? rawValue
+  }
 
   /// How the configuration is found, and what it says of the log: options of every command.
   private static let general: [CommandOption] = [.config, .profile, .store]
@@ -89,6 +117,7 @@ enum CommandName: String, CaseIterable {
       case .rejects: [.json, .logFormat]
       case .rebuild: [.wait, .dropColumns]
       case .config: [.interval, .parallel, .http, .wait, .json] + Self.logging
+      case .completions, .manual: return [.help]
       }
     return Self.general + own + [.help]
   }
@@ -167,14 +196,18 @@ enum CommandOption: String, CaseIterable {
 }
 
 enum Help {
+  static let introduction = """
+    Syncs REST APIs into a database: fetches every page, upserts by primary key, and deletes only what a provably
+    complete walk did not see.
+    """
+
   static func text(for command: CommandName?) -> String {
     guard let command else {
       let commands = CommandName.allCases.map {
-        row($0.rawValue + ($0.takesEntities ? " [ENTITY …]" : ""), $0.summary)
+        row($0.usage, $0.summary)
       }
       return """
-        Syncs REST APIs into a database: fetches every page, upserts by primary key, and deletes only what a provably
-        complete walk did not see.
+        \(introduction)
 
         USAGE: \(programName) COMMAND [OPTIONS]
 
@@ -185,15 +218,15 @@ enum Help {
         \(row("--help", "this text, or that of a command: \(programName) once --help"))
         \(row("--version", "the version"))
 
-        EXIT STATUS: 0 done, 1 a sync failed, 2 usage, configuration or declaration, 3 a deletion guard refused,
-        4 another run holds the entity, 5 plan found something to do, 128 + n ended by signal n (watch ends with 0)
+        EXIT STATUS:
+        \(ExitStatus.meanings.map { row($0.status, $0.meaning) }.joined(separator: "\n"))
         """
     }
     let options = command.options.map { row($0.rawValue + ($0.value.map { " \($0)" } ?? ""), $0.summary) }
     return """
       \(command.summary.prefix(1).uppercased())\(command.summary.dropFirst()).
 
-      USAGE: \(programName) \(command.rawValue)\(command.takesEntities ? " [ENTITY …]" : "") [OPTIONS]
+      USAGE: \(programName) \(command.usage) [OPTIONS]
 
       \(command.discussion)
 
@@ -203,6 +236,9 @@ enum Help {
   }
 
   private static func row(_ left: String, _ right: String) -> String {
-    "  " + left + String(repeating: " ", count: max(1, 24 - left.count)) + right
+    let gap =
+      left.count < 24
+      ? String(repeating: " ", count: 24 - left.count) : "\n" + String(repeating: " ", count: 26)
+    return "  " + left + gap + right
   }
 }

@@ -27,6 +27,13 @@ enum ExitStatus: Equatable {
     }
   }
 
+  /// For people: the help and the manual.
+  static let meanings: [(status: String, meaning: String)] = [
+    ("0", "done"), ("1", "a sync failed"), ("2", "usage, configuration or declaration"),
+    ("3", "a deletion guard refused"), ("4", "another run holds the entity"),
+    ("5", "plan found something to do"), ("128 + n", "ended by signal n (watch ends with 0)"),
+  ]
+
   /// The status of several runs: the first of 1, 3, 4 and 5 that any ended with.
   static func of(_ statuses: [ExitStatus]) -> ExitStatus {
     [.failed, .refused, .busy, .differences].first { statuses.contains($0) } ?? .done

@@ -14,6 +14,8 @@ struct Invocation {
 
   let action: Action
   private(set) var entities: [String] = []
+  /// The word behind a command that takes one which is no entity.
+  private(set) var operand: String?
   private var values: [CommandOption: String] = [:]
 
   subscript(option: CommandOption) -> String? { values[option] }
@@ -59,6 +61,17 @@ struct Invocation {
         throw UsageError("\(name) needs a value: \(name) \(value)")
       }
       values[option] = given
+    }
+    if let placeholder = command.operand, !isHelp {
+      guard let word = entities.popLast(), entities.isEmpty else {
+        throw UsageError("\(command.rawValue) needs one word behind it: \(command.rawValue) \(placeholder)")
+      }
+      if case .choice(let words) = Placeholder(placeholder), !words.contains(word) {
+        throw UsageError(
+          "\(command.rawValue) does not know \"\(word)\"\(hint(word, among: words)); there are \(words.joined(separator: ", "))"
+        )
+      }
+      operand = word
     }
     if !command.takesEntities, let entity = entities.first, !isHelp {
       throw UsageError("\(command.rawValue) takes no entity, but \"\(entity)\" was given")

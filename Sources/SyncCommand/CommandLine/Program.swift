@@ -18,6 +18,8 @@ struct Program: Sendable {
   let tellsChanges: Bool
   /// Whether all entities are written in one transaction.
   let isAtomic: Bool
+  /// What a person needs to see the status page; nil where nothing is asked for.
+  let siteToken: String?
   /// How many records `get` shows, or runs `status`.
   let limit: Int
   /// Whether `status` shows single runs.
@@ -46,6 +48,7 @@ struct Program: Sendable {
     tellsChanges = invocation[.changes] != nil
     isAtomic = invocation[.atomic] != nil
     limit = try Self.number(invocation, .limit) ?? 10
+    siteToken = try Self.siteToken(invocation, configuration, engine)
     showsRuns = invocation[.runs] != nil
 
     for name in invocation.entities where !names.contains(name) {
@@ -61,6 +64,20 @@ struct Program: Sendable {
     self.entities = engine.withDeclarations { Engine.parentsFirst(chosen) }
     try engine.prepare(all, needingSecrets: Self.needsSecrets(invocation) ? chosen : [])
     if chosen.isEmpty { throw UsageError("every entity is disabled in the configuration") }
+  }
+
+  /// - Throws: `UsageError` for an address that a service could not listen on, and a secret that is not there.
+  private static func siteToken(
+    _ invocation: Invocation, _ configuration: Configuration, _ engine: Engine
+  ) throws -> String? {
+    guard case .command(.watch) = invocation.action, !configuration.http.isEmpty else { return nil }
+    var token: String?
+    do { token = try configuration.httpToken?.resolve() } catch {
+      throw UsageError("\"http_token\": \(error.message)")
+    }
+    if let token { engine.redactor.add(token) }
+    _ = try SiteAccess(ListenAddress(configuration.http), token: token)
+    return token
   }
 
   private static func number(_ invocation: Invocation, _ option: CommandOption) throws -> Int? {

@@ -54,6 +54,13 @@ extension SyncCommand {
         return .done
       case .command(.config):
         return try ConfigCommand(entities, invocation, ownVariables: ownVariables, console).run()
+      case .command(.completions):
+        let completions = Completions(program: programName, entities: entities.map { $0.name })
+        console.write(completions.script(for: invocation.operand.flatMap(Completions.Shell.init) ?? .bash))
+        return .done
+      case .command(.manual):
+        console.write(Manual(program: programName, version: version, entities: entities.map { $0.name }).text)
+        return .done
       case .command(let command):
         let (entities, stores, ownVariables) = (entities, stores, ownVariables)
         let make: @Sendable () throws -> Program = {
@@ -90,7 +97,8 @@ extension SyncCommand {
       case .get: await GetCommand(program).run()
       case .rejects: await RejectsCommand(program).run()
       case .rebuild: await RebuildCommand(program).run()
-      case .config: .done
+      // Answered before there is a program.
+      case .config, .completions, .manual: .done
       }
     }
     let signals = SignalTrap(

@@ -36,8 +36,8 @@ struct Configuration: Sendable {
   /// Whether pages have their lines, whatever the level.
   var tracesPages = false
   var http = ""
-  var httpToken = ""
-  var alerts: [String: Setting] = [:]
+  var httpToken: Secret?
+  var alerts = AlertPlan()
   var alertAfter = 1
   private(set) var warnings: [String] = []
   /// The file that was read; nil where there is none.
@@ -69,10 +69,7 @@ struct Configuration: Sendable {
     let given = invocation[.config] ?? environment["SYNCD_CONFIG"]
     profile = invocation[.profile] ?? environment["SYNCD_PROFILE"]
     for path in given.map({ [$0] }) ?? Self.defaultPaths {
-      guard let content = try Self.read(path, mustExist: given != nil) else { continue }
-      file = path
-      try apply(content, file: path, names)
-      break
+      if try read(path, mustExist: given != nil, names) { break }
     }
     if let profile, file == nil {
       throw UsageError("there is no configuration file that could have a profile \"\(profile)\"")
@@ -93,10 +90,21 @@ struct Configuration: Sendable {
 
   // MARK: The file
 
-  private static func read(_ path: String, mustExist: Bool) throws -> Data? {
-    do { return try Data(contentsOf: URL(filePath: path)) } catch {
-      if !mustExist, !FileManager.default.fileExists(atPath: path) { return nil }
-      throw UsageError("the configuration file \(path) cannot be read")
+  private mutating func read(_ path: String, mustExist: Bool, _ names: Names) throws -> Bool {
+    do {
+      let (content, distrust) = try TrustedFile.read(path)
+      file = path
+      try apply(Data(content), file: path, names)
+      let runsCommands = alerts.runsCommands || httpToken?.runsCommand == true
+      if let distrust, runsCommands {
+        throw UsageError(
+          "the configuration names a command, and commands are run only where nobody else can have put them there: \(distrust)"
+        )
+      }
+      return true
+    } catch let error as TrustedFile.Unreadable {
+      if !mustExist && error.isAbsent { return false }
+      throw UsageError("the configuration file \(path) \(error.reason)")
     }
   }
 

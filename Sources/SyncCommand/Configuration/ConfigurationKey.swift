@@ -30,8 +30,8 @@ struct ConfigurationKey: Sendable {
   static let all: [ConfigurationKey] = [
     .init(
       "store", "SYNCD_STORE", .store, "LOCATION", "syncd.sqlite",
-      "where the rows are kept: a path, relative to the working directory, or scheme:… of a linked store"
-    ) { $0.store = try $1.text() },
+      "where the rows are kept: a path, relative to the working directory, scheme:… of a linked store, or env:NAME or credential:NAME where that stands"
+    ) { $0.store = try $1.location() },
     .init(
       "interval", "SYNCD_INTERVAL", .interval, "DURATION", "5m",
       "of watch: from one run's start to the next one's, for entities without an interval of their own"
@@ -74,17 +74,17 @@ struct ConfigurationKey: Sendable {
     .init(
       "http_token", nil, nil, "REFERENCE", "",
       "who asks has to have it: a Bearer token, or the password in a browser; needed for other than loopback addresses"
-    ) { $0.httpToken = try $1.text() },
+    ) { $0.httpToken = try $1.secret() },
     .init(
       "on_failure", nil, nil, "TARGETS", "",
       "what is told when an entity begins to fail: a command or a webhook"
-    ) { $0.alerts["on_failure"] = $1 },
+    ) { try $0.alerts.set("on_failure", to: $1.value, at: $1.place) },
     .init(
       "on_recovery", nil, nil, "TARGETS", "", "the same when it is synced again"
-    ) { $0.alerts["on_recovery"] = $1 },
+    ) { try $0.alerts.set("on_recovery", to: $1.value, at: $1.place) },
     .init(
       "on_guard", nil, nil, "TARGETS", "", "the same when a deletion guard refuses"
-    ) { $0.alerts["on_guard"] = $1 },
+    ) { try $0.alerts.set("on_guard", to: $1.value, at: $1.place) },
     .init(
       "alert_after", "SYNCD_ALERT_AFTER", nil, "NUMBER", "1",
       "failures in a row before on_failure is told, 1 to 1000"

@@ -90,6 +90,22 @@ struct Setting: Sendable {
     throw UsageError("\(place) is \"\(text)\", which is no rate; write 10/s, 100/min or unlimited")
   }
 
+  /// A reference to a secret.
+  func secret() throws -> Secret {
+    do { return try Secret(reference: text()) } catch let error as DeclarationError {
+      throw UsageError("\(place): \(error.message)")
+    }
+  }
+
+  /// The location of a store, or what a variable or a credential holds of it.
+  func location() throws -> String {
+    let text = try text()
+    guard ["env:", "credential:"].contains(where: text.hasPrefix) else { return text }
+    do { return try secret().resolve() } catch let error as DeclarationError {
+      throw UsageError("\(place): \(error.message)")
+    }
+  }
+
   /// One of some words.
   func word<Word: RawRepresentable & CaseIterable>() throws -> Word where Word.RawValue == String {
     let text = try text()

@@ -43,10 +43,11 @@ struct ConfigCommand {
     }
     for key in ConfigurationKey.all where !key.path.contains("*") {
       let setting = configuration.settings[key.path]
-      lines.append(
-        Line(
-          key: key.name, value: setting.map { key.shown($0.value) } ?? key.standard ?? "",
-          from: Self.text(setting?.origin ?? .standard)))
+      var value = setting.map { key.shown($0.value) } ?? key.standard ?? ""
+      if let event = AlertEvent.allCases.first(where: { $0.key == key.name }) {
+        value = configuration.alerts[event].map { "\($0)" }.joined(separator: ", ")
+      }
+      lines.append(Line(key: key.name, value: value, from: Self.text(setting?.origin ?? .standard)))
     }
     return lines
   }
@@ -58,7 +59,7 @@ struct ConfigCommand {
       let url = configuration.settings[["apis", api.name, "url"]]
       lines.append(
         Line(
-          key: "apis.\(api.name).url", value: Self.withoutUserInfo(configuration.urls[api.name] ?? api.url),
+          key: "apis.\(api.name).url", value: Self.withoutSecrets(configuration.urls[api.name] ?? api.url),
           from: Self.text(url?.origin ?? .declaration)))
       if let rate = configuration.settings[["apis", api.name, "rate"]], case .string(let text) = rate.value {
         lines.append(Line(key: "apis.\(api.name).rate", value: text, from: Self.text(rate.origin)))
@@ -105,13 +106,19 @@ struct ConfigCommand {
     }
   }
 
-  /// An address as it may be shown: without a name and a password in it.
-  static func withoutUserInfo(_ url: String) -> String {
-    guard let scheme = url.firstRange(of: "://"), let at = url[scheme.upperBound...].lastIndex(of: "@") else {
-      return url
+  /// An address as it may be shown: without the name and password in it, and what could be a password among the parameters.
+  static func withoutSecrets(_ location: String) -> String {
+    var text = location
+    if let scheme = text.firstRange(of: "://") {
+      let slash = text[scheme.upperBound...].firstIndex { "/?#".contains($0) } ?? text.endIndex
+      // What was not written as %XX may have slashes in it: the last @ counts.
+      if let at = text[scheme.upperBound...].lastIndex(of: "@") {
+        let user = text[scheme.upperBound..<at].prefix { $0 != ":" }
+        let shown = at < slash && user.endIndex < at ? "\(user):***" : at < slash ? "\(user)" : "***"
+        text.replaceSubrange(scheme.upperBound..<at, with: shown)
+      }
     }
-    let slash = url[scheme.upperBound...].firstIndex(of: "/") ?? url.endIndex
-    return at < slash ? "\(url[..<scheme.upperBound])***\(url[at...])" : url
+    return text.replacing(/((?:password|passwd|secret|token|key)\s*=\s*)('[^']*'|[^&\s]+)/.ignoresCase()) { "\($0.1)***" }
   }
 }
 
@@ -119,7 +126,7 @@ extension ConfigurationKey {
   /// The value without what is secret.
   func shown(_ value: ConfigurationValue) -> String {
     switch value {
-    case .string(let text): name == "store" ? ConfigCommand.withoutUserInfo(text) : text
+    case .string(let text): name == "store" ? ConfigCommand.withoutSecrets(text) : text
     case .bool(let value): "\(value)"
     case .number(let number): Int(exactly: number).map(String.init) ?? "\(number)"
     case .null: "null"

@@ -11,13 +11,17 @@ final class Log: Sendable {
   /// Lines carry their time, for a service's log.
   private let isTimed: Bool
 
+  /// Nil where lines go elsewhere, or no journal listens.
+  private let socket: JournalSocket?
+
   /// Values that belong to a line, by name.
-  typealias Fields = [(name: String, value: String)]
+  typealias Fields = [(String, String)]
 
   init(_ console: Console, _ configuration: Configuration, isTimed: Bool) {
     (self.console, self.isTimed) = (console, isTimed)
     (level, format) = (configuration.logLevel, configuration.logFormat)
     tracesPages = configuration.tracesPages
+    socket = format == .journal ? JournalSocket() : nil
   }
 
   func takes(_ level: LogLevel) -> Bool { level <= self.level || level == .trace && tracesPages }
@@ -77,9 +81,14 @@ final class Log: Sendable {
   private func journal(
     _ level: LogLevel, _ message: String, entity: String?, run: String?, _ more: Fields = []
   ) {
-    // systemd reads the level from the front of a line (sd-daemon(3)).
-    for line in message.split(separator: "\n", omittingEmptySubsequences: false) {
-      console.note("<\(level.priority)>\(line)\(Self.suffix(run))")
+    var fields: Fields = [("SYSLOG_IDENTIFIER", programName)]
+    if let entity { fields.append(("SYNCD_ENTITY", entity)) }
+    if let run { fields.append(("SYNCD_RUN", run)) }
+    let text = message + Self.suffix(run)
+    if let socket, socket.send(priority: level.priority, message: text, fields: fields + more) { return }
+    // Who keeps the lines of a service's standard error reads the level from their front (sd-daemon(3)).
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      console.note("<\(level.priority)>\(line)")
     }
   }
 

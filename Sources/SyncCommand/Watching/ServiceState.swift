@@ -4,11 +4,12 @@ import Synchronization
 
 /// What the service is doing, gathered from its loop and its runs, for who asks.
 final class ServiceState: Sendable {
-  private struct State {
+  fileprivate struct State {
     var snapshot: ServiceSnapshot
     var turned = ContinuousClock.now
-    /// Whether the store was asked for what earlier processes did.
-    var isLoaded: Set<String> = []
+    /// Entities of which it is known what earlier processes did, and how many rows there are.
+    var loaded: Set<String> = []
+    var isLoading = false
   }
 
   private let state: Mutex<State>
@@ -51,17 +52,27 @@ final class ServiceState: Sendable {
     }
   }
 
-  func turned(_ timetable: Timetable) {
+  func turned(_ timetable: Timetable, _ alerts: AlertSender.Counts) {
     let now = Timetable.Moment.now
     state.withLock { state in
       state.turned = now.instant
+      state.snapshot.alerts = ServiceSnapshot.AlertCounts(
+        sent: alerts.sent, failed: alerts.failed, dropped: alerts.dropped)
       for entry in timetable.entries {
-        guard let index = state.snapshot.entities.firstIndex(where: { $0.name == entry.name }) else {
-          continue
-        }
+        guard let index = state.snapshot.entities.firstIndex(where: { $0.name == entry.name }) else { continue }
         state.snapshot.entities[index].nextRun =
           entry.isRunning ? nil : now.wall + (entry.due - now.instant).milliseconds
       }
+    }
+  }
+
+  /// `5 entities, 1 failing: book`
+  var summary: String {
+    state.withLock { state in
+      let entities = state.snapshot.entities
+      let failing = entities.filter { $0.failures > 0 }.map(\.name)
+      return "\(entities.count) \(entities.count == 1 ? "entity" : "entities"), "
+        + (failing.isEmpty ? "none failing" : "\(failing.count) failing: \(failing.joined(separator: ", "))")
     }
   }
 
@@ -99,8 +110,6 @@ final class ServiceState: Sendable {
     }
   }
 
-  func set(_ alerts: ServiceSnapshot.AlertCounts) { state.withLock { $0.snapshot.alerts = alerts } }
-
   private func change(_ name: String, _ body: (inout EntitySnapshot) -> Void) {
     state.withLock { state in
       guard let index = state.snapshot.entities.firstIndex(where: { $0.name == name }) else { return }
@@ -110,21 +119,47 @@ final class ServiceState: Sendable {
 
   // MARK: What the store knows
 
-  /// Reads what earlier processes did and how many rows there are, for entities of which that is not known yet.
+  /// Whether the store is to be asked for what earlier processes did; then ``load(_:)`` has to follow.
+  func beginLoading() -> Bool {
+    state.withLock { state in
+      guard !state.isLoading, state.snapshot.entities.contains(where: { !state.loaded.contains($0.name) })
+      else { return false }
+      state.isLoading = true
+      return true
+    }
+  }
+
+  /// Rows are counted again: others may write to the tables too.
+  func recount() { state.withLock { $0.loaded = [] } }
+
+  /// Reads what earlier processes did and how many rows there are, for entities of which that is not known. What cannot be
+  /// read, or changed meanwhile, is left to the next time.
   func load(_ program: Program) async {
+    defer { state.withLock { $0.isLoading = false } }
     for entity in program.entities {
-      let isKnown = state.withLock { $0.isLoaded.contains(entity.name) }
-      if isKnown { continue }
-      guard let runs = try? await program.store.runs(of: entity.name, limit: Self.runsKept),
+      let (isWanted, before) = state.withLock { ($0.mayLoad(entity.name), $0.runCount(of: entity.name)) }
+      guard isWanted, let runs = try? await program.store.runs(of: entity.name, limit: Self.runsKept),
         let rows = try? await program.store.count(of: entity.table)
       else { continue }
       state.withLock { state in
-        guard state.isLoaded.insert(entity.name).inserted,
+        guard state.mayLoad(entity.name), state.runCount(of: entity.name) == before,
           let index = state.snapshot.entities.firstIndex(where: { $0.name == entity.name })
         else { return }
+        state.loaded.insert(entity.name)
         state.snapshot.entities[index].take(runs.reversed(), rows: rows)
       }
     }
+  }
+}
+
+extension ServiceState.State {
+  /// A run changes the number of rows at a moment that nobody here knows.
+  fileprivate func mayLoad(_ name: String) -> Bool {
+    !loaded.contains(name) && snapshot.entities.first { $0.name == name }?.running == nil
+  }
+
+  fileprivate func runCount(of name: String) -> Int {
+    snapshot.entities.first { $0.name == name }?.totals.runs.values.reduce(0, +) ?? 0
   }
 }
 

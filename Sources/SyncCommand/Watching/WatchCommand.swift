@@ -9,6 +9,7 @@ struct WatchCommand: Sendable {
   private enum Event: Sendable {
     /// Something may be due.
     case tick
+    /// Nil for a run that was given up.
     case ended(String, generation: Int, RunResult?)
     case reload
     case reloaded(Result<Program, any Error>)
@@ -35,7 +36,7 @@ struct WatchCommand: Sendable {
   /// SIGUSR1
   @Sendable func syncNow() { tell.yield(.syncNow) }
 
-  /// A configuration that holds, and those before it whose runs have not ended.
+  /// A configuration that holds, or held while runs that have not ended began.
   private struct Generation {
     let number: Int
     let program: Program
@@ -44,24 +45,45 @@ struct WatchCommand: Sendable {
   }
 
   func run() async -> ExitStatus {
+    let manager = ServiceManager(environment: Program.environment())
+    let state = ServiceState(version: version)
+    let site = WatchSite(state)
+    do {
+      try await program.configuration.alerts.check()
+      try site.set(program)
+    } catch {
+      program.console.complain("\(error)")
+      return .usage
+    }
+    defer { site.stop() }
+    await loop(manager, state, site)
+    return .done
+  }
+
+  private func loop(_ manager: ServiceManager, _ state: ServiceState, _ site: WatchSite) async {
     var current = Generation(number: 0, program: program, reporter: RunReporter(program, isTimed: true))
     var retired: [Generation] = []
-    let state = ServiceState(version: version)
     var timetable = Timetable(at: .now, parallel: program.configuration.parallel)
     timetable.set(Self.wanted(program), parallel: program.configuration.parallel, at: .now)
+    var alerts = WatchAlerts(program, current.reporter.log)
     state.set(program)
+    manager.ready()
+    let heartbeat = min(Self.heartbeat, manager.watchdogInterval ?? Self.heartbeat)
+    var beat: ContinuousClock.Instant?
 
     await withDiscardingTaskGroup { group in
       var timer: Task<Void, Never>?
       tell.yield(.tick)
       for await event in events {
         let now = Timetable.Moment.now
+        let log = current.reporter.log
         switch event {
         case .tick: break
         case .ended(let name, let number, let result):
           state.ended(name, result)
           if let result {
             note(result, &timetable, current.reporter, at: now)
+            alerts.note(result)
           } else {
             timetable.end(name, .other, at: now)
           }
@@ -70,25 +92,37 @@ struct WatchCommand: Sendable {
           } else if let index = retired.firstIndex(where: { $0.number == number }) {
             retired[index].running -= 1
           }
-          for index in retired.indices.reversed() where retired[index].running == 0 {
-            let store = retired.remove(at: index).program.store
-            group.addTask { await store.close() }
-          }
         case .reload:
+          manager.reloading()
           // Secrets may be read, from commands too: the loop does not wait for them.
-          group.addTask { [again, tell] in tell.yield(.reloaded(Result { try again() })) }
+          group.addTask { [again, tell] in
+            do {
+              let program = try again()
+              try await program.configuration.alerts.check()
+              tell.yield(.reloaded(.success(program)))
+            } catch { tell.yield(.reloaded(.failure(error))) }
+          }
         case .reloaded(.failure(let error)):
-          current.reporter.log.write(.error, "the configuration stays as it was: \(error)")
+          log.write(.error, "the configuration stays as it was: \(error)")
+          manager.ready()
         case .reloaded(.success(let program)):
           retired.append(current)
           current = Generation(
             number: current.number + 1, program: program, reporter: RunReporter(program, isTimed: true))
           timetable.set(Self.wanted(program), parallel: program.configuration.parallel, at: now)
+          let old = alerts.set(program, current.reporter.log)
+          group.addTask { await old.finish(within: .seconds(60)) }
           state.set(program)
+          do { try site.set(program) } catch { log.write(.error, "\(error)") }
           current.reporter.log.write(.info, "the configuration was read again")
+          manager.ready()
         case .syncNow:
-          current.reporter.log.write(.info, "asked to sync now")
+          log.write(.info, "asked to sync now")
           timetable.runNow(at: now)
+        }
+        for index in retired.indices.reversed() where retired[index].running == 0 {
+          let store = retired.remove(at: index).program.store
+          group.addTask { await store.close() }
         }
 
         for name in timetable.start(at: now) {
@@ -101,19 +135,27 @@ struct WatchCommand: Sendable {
             tell.yield(.ended(name, generation: number, result))
           }
         }
-        state.turned(timetable)
+        state.turned(timetable, alerts.counts)
+        if site.isOpen, state.beginLoading() {
+          group.addTask { [program = current.program] in await state.load(program) }
+        }
+        if beat.map({ now.instant - $0 >= heartbeat / 2 }) ?? true {
+          beat = now.instant
+          manager.status(state.summary)
+          if manager.watchdogInterval != nil { manager.watchdog() }
+        }
         timer?.cancel()
-        let wake = min(
-          timetable.next(after: now) ?? now.instant + Self.heartbeat, now.instant + Self.heartbeat)
+        let wake = min(timetable.next(after: now) ?? now.instant + heartbeat, now.instant + heartbeat)
         timer = Task { [tell] in
           guard (try? await Task.sleep(until: wake, clock: .continuous)) != nil else { return }
           tell.yield(.tick)
         }
       }
+      manager.stopping()
       timer?.cancel()
+      await alerts.finish()
     }
     for generation in retired + [current] { await generation.program.store.close() }
-    return .done
   }
 
   private func note(
@@ -126,7 +168,8 @@ struct WatchCommand: Sendable {
       case .failed(let error): error.kind == .failed ? .failure : .other
       }
     if timetable.end(result.entity, end, at: now) {
-      reporter.log.write(.info, "recovered; what else failed is tried at once", entity: result.entity)
+      reporter.log.write(
+        .info, "recovered; what else failed is tried at once", entity: result.entity, run: result.record?.run)
     }
     if end == .failure, let entry = timetable.entries.first(where: { $0.name == result.entity }) {
       reporter.log.write(
