@@ -117,9 +117,11 @@ enum CommandName: String, CaseIterable {
       case .rejects: [.json, .logFormat]
       case .rebuild: [.wait, .dropColumns]
       case .config: [.interval, .parallel, .http, .wait, .json] + Self.logging
-      case .completions, .manual: return [.help]
+      case .completions, .manual: []
       }
-    return Self.general + own + [.help]
+    // Those two are answered before there is a configuration.
+    let isGeneral = self != .completions && self != .manual
+    return (isGeneral ? Self.general : []) + own + [.help]
   }
 }
 

@@ -114,7 +114,8 @@ struct Manual {
   private var files: [String] {
     [
       Roff.item(
-        Configuration.defaultPaths[0], "The configuration, below the working directory, where no other is named."),
+        Configuration.defaultPaths[0],
+        "The configuration, below the working directory, where no other is named."),
       Roff.item("/etc/syncd/syncd.json", "The configuration of the service, and where there is no other."),
       Roff.item("/var/lib/syncd", "What the service keeps: by default its store, syncd.sqlite."),
       Roff.item(

@@ -118,7 +118,9 @@ struct ConfigCommand {
         text.replaceSubrange(scheme.upperBound..<at, with: shown)
       }
     }
-    return text.replacing(/((?:password|passwd|secret|token|key)\s*=\s*)('[^']*'|[^&\s]+)/.ignoresCase()) { "\($0.1)***" }
+    return text.replacing(/((?:password|passwd|secret|token|key)\s*=\s*)('[^']*'|[^&\s]+)/.ignoresCase()) {
+      "\($0.1)***"
+    }
   }
 }
 

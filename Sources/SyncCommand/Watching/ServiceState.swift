@@ -59,7 +59,9 @@ final class ServiceState: Sendable {
       state.snapshot.alerts = ServiceSnapshot.AlertCounts(
         sent: alerts.sent, failed: alerts.failed, dropped: alerts.dropped)
       for entry in timetable.entries {
-        guard let index = state.snapshot.entities.firstIndex(where: { $0.name == entry.name }) else { continue }
+        guard let index = state.snapshot.entities.firstIndex(where: { $0.name == entry.name }) else {
+          continue
+        }
         state.snapshot.entities[index].nextRun =
           entry.isRunning ? nil : now.wall + (entry.due - now.instant).milliseconds
       }

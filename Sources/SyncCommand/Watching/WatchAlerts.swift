@@ -42,7 +42,9 @@ struct WatchAlerts {
       case .committed: .committed
       case .failed(let error): AlertState.End(error.kind)
       }
-    guard let event = states[result.entity, default: AlertState(alertAfter: after)].event(after: end) else { return }
+    guard let event = states[result.entity, default: AlertState(alertAfter: after)].event(after: end) else {
+      return
+    }
     let level: LogLevel = event == .recovery ? .info : event == .guard ? .warning : .error
     sender.send(
       event, entity: result.entity, body: jsonLine(RunLine(result, level: level, time: Log.now)))
