@@ -58,7 +58,8 @@ extension StatusPage {
     .late { color: var(--warn); font-weight: 600; }
     figcaption { line-height: 1.55rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
     figure { min-width: 0; }
-    figcaption b { color: var(--text); margin-right: .25em; }
+    figcaption b { color: var(--text); }
+    figcaption b[class] { margin-right: .25em; }
     svg { display: block; width: 100%; height: 33px; }
     path { stroke-width: 3; fill: none; stroke: var(--time); }
     path.base { stroke-width: 1; stroke: var(--line); }

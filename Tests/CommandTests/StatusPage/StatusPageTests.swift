@@ -169,6 +169,17 @@ struct StatusPageTests {
     #expect(try Self.get(site, "/healthz").1.hasSuffix("\n\nok\n"))
   }
 
+  @Test("a hundred clients at the same time see the whole page")
+  func manyClients() throws {
+    let site = try Self.site()
+    let size = StatusPage.html(SampleService.snapshot()).utf8.count
+    let result = try Shell.result([
+      "curl", "-sS", "-Z", "--parallel-immediate", "--parallel-max", "100", "-o", "/dev/null", "-w",
+      "%{http_code} %{size_download}\n", "http://127.0.0.1:\(try #require(site.port))/?[1-200]",
+    ])
+    #expect(result.output == String(repeating: "200 \(size)\n", count: 200), "\(result.errors)")
+  }
+
   @Test("healthy while the scheduler turns")
   func health() throws {
     let age = Mutex(Duration.milliseconds(29_999))
@@ -378,7 +389,7 @@ struct StatusPageTests {
     var entities = (0..<1500).map { SampleService.entity("entity_\($0)") }
     for index in 500..<1000 {
       entities[index].failures = 7
-      entities[index].lastError = String(repeating: "a very long reason\n", count: 20_000)
+      entities[index].lastError = String(repeating: "a very long reason\n", count: 2000)
     }
     let html = StatusPage.html(SampleService.snapshot(entities))
     #expect(html.utf8.count < 3_000_000, "\(html.utf8.count)")
