@@ -66,7 +66,8 @@ let package = Package(
     .testTarget(name: "StoreTests", dependencies: ["HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["TestSupport", "SyncCommand", "SyncEngine", "syncd", "CaseEntities"]),
+      dependencies: ["TestSupport", "SyncCommand", "SyncEngine", "syncd", "CaseEntities"], exclude: ["Shells"]
+    ),
     .testTarget(name: "SeedTests", dependencies: ["syncd", "TestSupport"]),
     .testTarget(name: "PayloadTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "KillTests", dependencies: ["HTTP", "TestSupport", "CaseEntities"]),
