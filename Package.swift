@@ -72,7 +72,8 @@ let package = Package(
     .testTarget(name: "StoreTests", dependencies: ["HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["TestSupport", "SyncCommand", "SyncEngine", "WebServer", "syncd", "CaseEntities"]),
+      dependencies: ["TestSupport", "SyncCommand", "SyncEngine", "WebServer", "syncd", "CaseEntities"],
+      exclude: ["Shells"]),
     .testTarget(
       name: "WatchTests", dependencies: ["SyncCommand", "SyncEngine", "TestSupport", "syncd", "CaseEntities"]),
     .testTarget(name: "SeedTests", dependencies: ["syncd", "TestSupport"]),

@@ -1,5 +1,5 @@
 # What zsh offers at the end of a line. Usage: zsh -f complete.zsh SCRIPT LINE
-# A line for each candidate, from a shell on a terminal of its own that is given the line and a tab.
+# A line for each candidate, without the quotes that it is inserted with, from a shell on a terminal of its own that is given the line and a tab.
 zmodload zsh/zpty
 answer=$(mktemp)
 zpty shell zsh -f -i
@@ -9,7 +9,7 @@ zpty -w shell "compadd() {
   if [[ \${@[1,(i)(-|--)]} == *-(O|A|D)\\ * ]]; then builtin compadd \"\$@\"; return; fi
   local -a found
   builtin compadd -A found \"\$@\"
-  (( \$#found )) && print -rl -- \$found >> ${(q)answer}
+  (( \$#found )) && print -rl -- \${(Q)found} >> ${(q)answer}
   return 1
 }"
 zpty -w shell "bindkey '^I' complete-word; print ready >> ${(q)answer}"
