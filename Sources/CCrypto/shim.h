@@ -6,3 +6,4 @@
 #include <openssl/err.h>
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
+#include <openssl/x509.h>

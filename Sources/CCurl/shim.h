@@ -28,6 +28,9 @@ static inline CURLcode ccurl_set_prerequest(CURL *handle, curl_prereq_callback c
 static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }
+static inline CURLcode ccurl_get_certificates(CURL *handle, struct curl_certinfo **value) {
+  return curl_easy_getinfo(handle, CURLINFO_CERTINFO, value);
+}
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }

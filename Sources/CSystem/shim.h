@@ -8,6 +8,7 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/syscall.h>
+#include <sys/timex.h>
 #endif
 
 // What Swift does not see of the C library: names behind _GNU_SOURCE, variadic functions and the macros of control messages.
@@ -58,4 +59,14 @@ static inline ssize_t csystem_send_file(
   header->cmsg_len = CMSG_LEN(sizeof(int));
   memcpy(CMSG_DATA(header), &file, sizeof file);
   return sendmsg(socket, &message, flags);
+}
+
+// Whether somebody keeps the system's clock right (adjtimex(2), STA_UNSYNC): 1, 0, or -1 where that is not known.
+static inline int csystem_clock_is_synchronised(void) {
+#ifdef __linux__
+  struct timex state = {0};
+  return adjtimex(&state) < 0 ? -1 : !(state.status & STA_UNSYNC);
+#else
+  return -1;
+#endif
 }

@@ -129,7 +129,10 @@ final class CurlTransfer: Sendable {
       // Without a wait for "100 Continue", which many servers never send.
       received.list = curl_slist_append(received.list, "Expect:")
     }
-    if request.method != "GET" || request.body != nil {
+    if request.method == "HEAD" {
+      // By another way libcurl would wait for the body that the header fields speak of.
+      ccurl_set_long(easy, CURLOPT_NOBODY, 1)
+    } else if request.method != "GET" || request.body != nil {
       ccurl_set_string(easy, CURLOPT_CUSTOMREQUEST, request.method)
     }
     ccurl_set_list(easy, CURLOPT_HTTPHEADER, received.list)

@@ -116,6 +116,9 @@ final class Connection: @unchecked Sendable {
   /// A setting of the session that the server reports, such as `server_encoding`.
   func parameter(_ name: String) -> String? { PQparameterStatus(handle, name).map { String(cString: $0) } }
 
+  /// The server's version: 150018 is 15.18.
+  var version: Int { Int(PQserverVersion(handle)) }
+
   // MARK: Statements
 
   /// Runs statements without parameters, one or several.
@@ -181,6 +184,7 @@ final class Connection: @unchecked Sendable {
     var isNil: Bool { result == nil }
     var status: ExecStatusType { PQresultStatus(result) }
     var count: Int { Int(PQntuples(result)) }
+    var columnCount: Int { Int(PQnfields(result)) }
     var tag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
     /// Rows that a statement wrote.
     var changes: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }

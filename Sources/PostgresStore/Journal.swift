@@ -64,6 +64,9 @@ enum Journal {
       if name == "syncd_runs" {
         try connection.execute("CREATE INDEX syncd_runs_entity ON syncd_runs (entity, id)")
       }
+      if name == "syncd_rejects" {
+        try connection.execute("CREATE INDEX syncd_rejects_entity ON syncd_rejects (entity, id)")
+      }
       if name == "syncd_journal" {
         try connection.execute("CREATE INDEX syncd_journal_entity ON syncd_journal (entity, id)")
       }

@@ -16,7 +16,7 @@ import Synchronization
 public final class PostgreSQL: Store {
   public static let schemes = ["postgresql", "postgres"]
 
-  private let place: Location
+  let place: Location
   public var location: String { place.description }
   /// All writing, and the reading that belongs to a run, happens here, off the threads that tasks run on.
   private let queue = DispatchQueue(label: "syncd.postgresql")
@@ -73,6 +73,18 @@ public final class PostgreSQL: Store {
     } onCancel: {
       cancellation.cancel()
       interruption.interrupt()
+    }
+  }
+
+  /// Runs `body`, which needs no connection, beside the store's own thread.
+  func detached<R: Sendable>(_ body: @escaping @Sendable (Cancellation) throws -> R) async throws -> R {
+    let cancellation = Cancellation()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(with: Result { try body(cancellation) }) }
+      }
+    } onCancel: {
+      cancellation.cancel()
     }
   }
 

@@ -30,6 +30,7 @@ enum Journal {
         id INTEGER PRIMARY KEY, run TEXT NOT NULL, entity TEXT NOT NULL, page INTEGER NOT NULL,
         position INTEGER NOT NULL, key TEXT, field TEXT, path TEXT, reason TEXT NOT NULL, record TEXT NOT NULL
       ) STRICT;
+      CREATE INDEX IF NOT EXISTS syncd_rejects_entity ON syncd_rejects (entity, id);
       """)
     // Those of a store that an earlier version made.
     for column in ["scope TEXT", "scope_rows INTEGER", "exceeds_guard INTEGER NOT NULL DEFAULT 0"] {

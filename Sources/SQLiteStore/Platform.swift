@@ -98,6 +98,43 @@ enum Platform {
     return fstat(file, &information) == 0 ? Int64(information.st_size) : 0
   }
 
+  /// Bytes of a file by its path; 0 where there is none.
+  static func size(of path: String) -> Int64 { sizeAndChange(of: path)?.size ?? 0 }
+
+  /// - Returns: bytes, and when they were changed last in milliseconds since 1970; nil for what is no file.
+  static func sizeAndChange(of path: String) -> (size: Int64, changed: Int64)? {
+    var information = stat()
+    guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return nil }
+    #if canImport(Glibc)
+      let changed = information.st_mtim
+    #else
+      let changed = information.st_mtimespec
+    #endif
+    return (Int64(information.st_size), Int64(changed.tv_sec) * 1000 + Int64(changed.tv_nsec) / 1_000_000)
+  }
+
+  static func isSameFile(_ one: String, _ other: String) -> Bool {
+    var (a, b) = (stat(), stat())
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_ino == b.st_ino && a.st_dev == b.st_dev
+  }
+
+  static func isWritable(_ path: String) -> Bool { access(path, W_OK) == 0 }
+  static func isReadable(_ path: String) -> Bool { access(path, R_OK) == 0 }
+
+  /// The names in a folder; none where it cannot be read.
+  static func names(in folder: String) -> [String] {
+    guard let opened = opendir(folder) else { return [] }
+    defer { closedir(opened) }
+    var names: [String] = []
+    while let entry = readdir(opened) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+    return names
+  }
+
   static func truncate(_ file: Int32, to size: Int64) { _ = ftruncate(file, off_t(size)) }
 
   static func remove(_ path: String) { unlink(path) }
@@ -108,6 +145,21 @@ enum Platform {
     #else
       _ = Darwin.close(file)
     #endif
+  }
+
+  /// Whether somebody else has a byte locked.
+  static func isLocked(_ file: Int32, byte: Int64) -> Bool {
+    var range = flock()
+    (range.l_type, range.l_whence, range.l_start, range.l_len) = (
+      Int16(F_WRLCK), Int16(SEEK_SET), off_t(byte), 1
+    )
+    // F_OFD_GETLK
+    #if canImport(Glibc)
+      let command: Int32 = 36
+    #else
+      let command: Int32 = 92
+    #endif
+    return fcntl(file, command, &range) == 0 && range.l_type != Int16(F_UNLCK)
   }
 
   enum LockResult { case locked, held, failed }

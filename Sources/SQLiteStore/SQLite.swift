@@ -24,7 +24,7 @@ public final class SQLite: Store {
   private let queue = DispatchQueue(label: "syncd.sqlite")
   private let connection = Mutex<Connection?>(nil)
 
-  private let busyLimit: Duration
+  let busyLimit: Duration
   /// That of the file which the connection is to.
   private let key = Mutex<String?>(nil)
   /// Values of a commit into an empty file that are written as a first load: few are not worth it, and with more readers would
@@ -55,6 +55,9 @@ public final class SQLite: Store {
     return SQLite(location: path, path: path, busyLimit: options.busyLimit)
   }
 
+  /// Nil for a store in memory.
+  var filePath: String? { path == ":memory:" ? nil : path }
+
   public var exists: Bool { path == ":memory:" || Platform.exists(path) }
 
   // MARK: Connections
@@ -70,6 +73,19 @@ public final class SQLite: Store {
           continuation.resume(
             with: Result { try self.withConnection(cancellation) { try body($0, cancellation) } })
         }
+      }
+    } onCancel: {
+      cancellation.cancel()
+    }
+  }
+
+  /// Runs `body`, which has a connection of its own, beside the store's own thread.
+  static func detached<R: Sendable>(_ body: @escaping @Sendable (Cancellation) throws -> R) async throws -> R
+  {
+    let cancellation = Cancellation()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async { continuation.resume(with: Result { try body(cancellation) }) }
       }
     } onCancel: {
       cancellation.cancel()
@@ -232,13 +248,7 @@ public final class SQLite: Store {
   /// In a file of its own beside the database: pages are kept while no transaction is open.
   public func journal(_ request: PageJournalRequest) -> (any PageJournal)? {
     if path == ":memory:" { return nil }
-    let name = request.entity.utf8.map { byte in
-      let isPlain =
-        byte < 0x80 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
-      return isPlain || byte == UInt8(ascii: "_")
-        ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16)
-    }
-    return PageFile(path: Platform.realPath(path) + "-syncd-pages-" + name.joined(), request)
+    return PageFile(path: PageFile.path(of: request.entity, beside: Platform.realPath(path)), request)
   }
 
   public func installationKey() async throws -> String {

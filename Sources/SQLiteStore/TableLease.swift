@@ -40,6 +40,17 @@ final class TableLease: Lease {
     }
   }
 
+  /// Those of the tables on which runs are under way, and the process that runs each, where that can be known.
+  static func held(of tables: [String], path: String) -> [(table: String, holder: Processes?)] {
+    let lockPath = Platform.realPath(path) + "-syncd-lock"
+    guard Platform.exists(lockPath), let file = Platform.openLockFile(lockPath) else { return [] }
+    defer { Platform.close(file) }
+    let locked = tables.filter { Platform.isLocked(file, byte: byte(of: $0)) }
+    if locked.isEmpty { return [] }
+    let holders = Processes.holding(lockPath)
+    return locked.map { table in (table, holders.first { $0.lockedBytes.contains(byte(of: table)) }) }
+  }
+
   /// FNV-1a of the name in lower case (SQLite's table names have no case), in 62 bits. Two tables on one byte would
   /// only wait for each other.
   private static func byte(of table: String) -> Int64 {

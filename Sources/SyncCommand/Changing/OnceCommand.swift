@@ -20,6 +20,7 @@ struct OnceCommand {
         statuses.append(told(result))
       }
     }
+    await program.maintain(every: .seconds(86_400), reporter.log)
     reporter.finish()
     return .of(statuses)
   }

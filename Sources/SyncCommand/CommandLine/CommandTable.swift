@@ -1,6 +1,7 @@
 /// The commands and their options, in one place: parsing and help both read it.
 enum CommandName: String, CaseIterable {
-  case once, watch, plan, check, explain, get, status, rejects, schema, rebuild, config, completions, manual
+  case once, watch, plan, check, explain, get, status, rejects, schema, rebuild, backup, doctor, config
+  case completions, manual
 
   var summary: String {
     switch self {
@@ -13,6 +14,8 @@ enum CommandName: String, CaseIterable {
     case .status: "last runs, rows, age, errors"
     case .rejects: "records that were left out as bad, and why"
     case .schema: "the SQL of the tables"
+    case .backup: "copy the store into a file while runs go on"
+    case .doctor: "what keeps runs from working, or soon will, and what to do"
     case .rebuild: "make the tables what the declarations ask for now"
     case .config: "the values that hold, and where each comes from"
     case .completions: "a script that completes commands, options and entities in a shell"
@@ -68,6 +71,18 @@ enum CommandName: String, CaseIterable {
       Each key with its value and the place that says so: the file, its profile, a variable, an option, or the
       declaration. Secrets are shown by their references. Nothing is asked or opened.
       """
+    case .backup:
+      """
+      The store as it is at one moment, checked, for its owner alone (mode 0600). FILE appears when it is whole; one that
+      is there is replaced only if it is an earlier backup of the same store. To restore, see the documentation.
+      PostgreSQL: pg_dump writes the store's schema in its custom format.
+      """
+    case .doctor:
+      """
+      Looks at the configuration, secrets, the store's integrity, tables, disks, certificates, the clock, the APIs and the
+      last runs. A line for each: ok, warn, or FAIL, with what to do below it. Status 1 where anything failed. Each API is
+      asked for its base address once, without credentials.
+      """
     case .schema:
       "Needs no store: it prints what a first run would create."
     case .completions:
@@ -82,7 +97,7 @@ enum CommandName: String, CaseIterable {
 
   var takesEntities: Bool {
     switch self {
-    case .status, .config, .completions, .manual: false
+    case .status, .backup, .config, .completions, .manual: false
     default: true
     }
   }
@@ -91,6 +106,7 @@ enum CommandName: String, CaseIterable {
   var operand: String? {
     switch self {
     case .completions: Completions.Shell.allCases.map(\.rawValue).joined(separator: "|")
+    case .backup: "FILE"
     default: nil
     }
   }
@@ -116,6 +132,8 @@ enum CommandName: String, CaseIterable {
       case .status: [.runs, .limit, .json, .logFormat]
       case .rejects: [.json, .logFormat]
       case .rebuild: [.wait, .dropColumns]
+      case .backup: [.logFormat, .quiet]
+      case .doctor: [.quick, .offline, .json, .logFormat, .quiet]
       case .config: [.interval, .parallel, .http, .wait, .json] + Self.logging
       case .completions, .manual: []
       }
@@ -147,6 +165,8 @@ enum CommandOption: String, CaseIterable {
   case trace = "--trace"
   case limit = "--limit"
   case dropColumns = "--drop-columns"
+  case quick = "--quick"
+  case offline = "--offline"
   case help = "--help"
   case version = "--version"
 
@@ -161,8 +181,8 @@ enum CommandOption: String, CaseIterable {
     case .logFormat: "text|json|journal"
     case .logLevel: "error|warning|info|debug|trace"
     case .limit, .allowDeletes, .parallel: "NUMBER"
-    case .verbose, .quiet, .json, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .help,
-      .version:
+    case .verbose, .quiet, .json, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .quick,
+      .offline, .help, .version:
       nil
     }
   }
@@ -191,6 +211,8 @@ enum CommandOption: String, CaseIterable {
     case .trace: "a line for each page on standard error: request, answer, what follows"
     case .limit: "how many (default: 10)"
     case .dropColumns: "drop columns that are no longer declared, with what they hold"
+    case .quick: "a short check of the store's file in place of the whole one"
+    case .offline: "ask no API"
     case .help: "this text"
     case .version: "the version"
     }

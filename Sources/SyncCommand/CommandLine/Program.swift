@@ -24,6 +24,8 @@ struct Program: Sendable {
   let limit: Int
   /// Whether `status` shows single runs.
   let showsRuns: Bool
+  /// The file of a command that takes one.
+  let file: String?
 
   /// - Throws: `UsageError`, `DeclarationError` or `StoreError`, before any request.
   init(
@@ -50,12 +52,9 @@ struct Program: Sendable {
     limit = try Self.number(invocation, .limit) ?? 10
     siteToken = try Self.siteToken(invocation, configuration, engine)
     showsRuns = invocation[.runs] != nil
+    file = invocation.operand
 
-    for name in invocation.entities where !names.contains(name) {
-      throw UsageError(
-        "there is no entity \"\(name)\"\(hint(name, among: names)); there are \(names.joined(separator: ", "))"
-      )
-    }
+    try Self.demandEntities(invocation.entities, among: names)
     let disabled = configuration.disabled
     let chosen = all.filter { entity in
       invocation.entities.isEmpty
@@ -63,7 +62,15 @@ struct Program: Sendable {
     }
     self.entities = engine.withDeclarations { Engine.parentsFirst(chosen) }
     try engine.prepare(all, needingSecrets: Self.needsSecrets(invocation) ? chosen : [])
-    if chosen.isEmpty { throw UsageError("every entity is disabled in the configuration") }
+    if chosen.isEmpty, file == nil { throw UsageError("every entity is disabled in the configuration") }
+  }
+
+  static func demandEntities(_ given: [String], among names: [String]) throws {
+    for name in given where !names.contains(name) {
+      throw UsageError(
+        "there is no entity \"\(name)\"\(hint(name, among: names)); there are \(names.joined(separator: ", "))"
+      )
+    }
   }
 
   /// - Throws: `UsageError` for an address that a service could not listen on, and a secret that is not there.
@@ -90,13 +97,14 @@ struct Program: Sendable {
 
   private static func needsSecrets(_ invocation: Invocation) -> Bool {
     switch invocation.action {
-    case .command(.status), .command(.schema), .command(.rejects), .command(.rebuild): false
+    case .command(.status), .command(.schema), .command(.rejects), .command(.rebuild), .command(.backup):
+      false
     default: true
     }
   }
 
   /// The store that takes the location: by its scheme, or for a plain path the one that takes paths.
-  private static func open(
+  static func open(
     _ location: String, _ stores: [any Store.Type], _ options: StoreOptions
   ) throws -> any Store {
     let head = location.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }

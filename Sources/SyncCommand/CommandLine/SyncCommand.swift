@@ -61,6 +61,14 @@ extension SyncCommand {
       case .command(.manual):
         console.write(Manual(program: programName, version: version, entities: entities.map { $0.name }).text)
         return .done
+      case .command(.doctor):
+        let doctor = try DoctorCommand(
+          entities: entities, stores: stores, invocation: invocation, ownVariables: ownVariables,
+          console: console)
+        let task = Task { await doctor.run() }
+        let signals = SignalTrap(lateStatus: { 128 + $0 }) { task.cancel() }
+        let status = await task.value
+        return signals.received.map { .signal($0) } ?? status
       case .command(let command):
         let (entities, stores, ownVariables) = (entities, stores, ownVariables)
         let make: @Sendable () throws -> Program = {
@@ -97,8 +105,9 @@ extension SyncCommand {
       case .get: await GetCommand(program).run()
       case .rejects: await RejectsCommand(program).run()
       case .rebuild: await RebuildCommand(program).run()
+      case .backup: await BackupCommand(program, to: program.file ?? "").run()
       // Answered before there is a program.
-      case .config, .completions, .manual: .done
+      case .config, .completions, .manual, .doctor: .done
       }
     }
     let signals = SignalTrap(

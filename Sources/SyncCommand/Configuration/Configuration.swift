@@ -25,6 +25,7 @@ struct Configuration: Sendable {
   var busy = StoreOptions().busyLimit
   /// Bytes.
   var memory = Engine.Options().memory
+  var retention = RetentionPolicy()
   var urls: [String: String] = [:]
   var rates: [String: API.Rate] = [:]
   var every: [String: Duration] = [:]
@@ -63,6 +64,9 @@ struct Configuration: Sendable {
       self.ownVariables = ownVariables
     }
   }
+
+  /// What is usual, where nothing can be read.
+  init() {}
 
   /// - Throws: `UsageError` for everything that is not understood.
   init(_ invocation: Invocation, environment: [String: String], names: Names) throws {

@@ -90,6 +90,18 @@ struct ConfigurationKey: Sendable {
       "failures in a row before on_failure is told, 1 to 1000"
     ) { $0.alertAfter = try $1.count(in: 1...1000) },
     .init(
+      "retention.runs", nil, nil, "DURATION", "90d",
+      "how long records of runs are kept: each entity's last one stays"
+    ) { $0.retention.runs = try $1.duration() },
+    .init(
+      "retention.runs_per_entity", nil, nil, "NUMBER", "10000",
+      "of more runs of one entity the oldest are forgotten"
+    ) { $0.retention.runsPerEntity = try $1.count(in: 1...10_000_000) },
+    .init(
+      "retention.rejects", nil, nil, "DURATION", "90d",
+      "how long records that were left out as bad are kept: those of the last run that had some stay"
+    ) { $0.retention.rejects = try $1.duration() },
+    .init(
       "apis.*.url", "SYNCD_API_NAME_URL", nil, "URL", nil,
       "another address of an API, such as a test server's"
     ) { $0.urls[$1.path[1]] = try $1.text() },

@@ -70,7 +70,8 @@ struct ConfigCommand {
       for secret in api.secrets {
         lines.append(
           Line(
-            key: "apis.\(api.name) secret", value: "\(secret)\(secret.isPresent ? "" : " (is not there)")",
+            key: "apis.\(api.name) secret",
+            value: "\(secret)\(secret.runsCommand || secret.fault == nil ? "" : " (is not there)")",
             from: Self.text(.declaration)))
       }
     }

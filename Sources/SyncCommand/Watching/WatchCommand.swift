@@ -26,6 +26,9 @@ struct WatchCommand: Sendable {
   /// The loop turns at least so often, so that others can see that it does.
   static let heartbeat = Duration.seconds(5)
 
+  /// The store is kept well so often, whoever does it.
+  static let maintenance = Duration.seconds(3600)
+
   init(_ program: Program, version: String, again: @escaping @Sendable () throws -> Program) {
     (self.program, self.version, self.again) = (program, version, again)
     (events, tell) = AsyncStream.makeStream()
@@ -70,6 +73,8 @@ struct WatchCommand: Sendable {
     manager.ready()
     let heartbeat = min(Self.heartbeat, manager.watchdogInterval ?? Self.heartbeat)
     var beat: ContinuousClock.Instant?
+    // The first time a minute after the start, when the first runs are done.
+    var maintained = ContinuousClock.now - Self.maintenance + .seconds(60)
 
     await withDiscardingTaskGroup { group in
       var timer: Task<Void, Never>?
@@ -138,6 +143,12 @@ struct WatchCommand: Sendable {
         state.turned(timetable, alerts.counts)
         if site.isOpen, state.beginLoading() {
           group.addTask { [program = current.program] in await state.load(program) }
+        }
+        if now.instant - maintained >= Self.maintenance {
+          maintained = now.instant
+          state.recount()
+          group.addTask { [program = current.program] in await program.maintain(every: Self.maintenance, log)
+          }
         }
         if beat.map({ now.instant - $0 >= heartbeat / 2 }) ?? true {
           beat = now.instant

@@ -54,20 +54,3 @@ public struct API: Sendable {
     (self.breaker, self.errors) = (breaker, errors)
   }
 }
-
-extension API {
-  /// The secrets that its authentication refers to, each once.
-  package var secrets: [Secret] {
-    let all = auth.flatMap { authentication -> [Secret] in
-      switch authentication.kind {
-      case .additions(let secrets, _): secrets
-      case .token(let source, _): source.secrets
-      case .awsSignature(let signature): signature.secrets
-      case .tls(_, _, let password, _): [password].compactMap { $0 }
-      case .netrc: []
-      }
-    }
-    var seen: Set<Secret> = []
-    return all.filter { seen.insert($0).inserted }
-  }
-}

@@ -49,12 +49,6 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible {
   /// Whether another reading may bring another value.
   var mayChange: Bool { if case .environment = place { false } else { true } }
 
-  /// Whether there is a value; a command, which is not run for that, is taken at its word.
-  package var isPresent: Bool {
-    if case .command = place { return true }
-    return (try? resolve()) != nil
-  }
-
   /// Reads the value; this thread waits for a command.
   ///
   /// - Throws: ``DeclarationError`` if there is no value, or an empty one.

@@ -9,7 +9,7 @@ package enum Timestamp {
 
   package static var range: ClosedRange<Int64> { first...last }
 
-  static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+  package static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
   /// Days since 1970-01-01 of a date that exists, else nil.
   package static func days(year: Int, month: Int, day: Int) -> Int? {

@@ -68,13 +68,16 @@ public final class Engine: Sendable {
     try DeclaredMappings.$current.withValue(mappings, operation: body)
   }
 
-  private func plan(of entity: any Entity.Type) throws -> EntityPlan {
+  func plan(of entity: any Entity.Type) throws -> EntityPlan {
     let id = ObjectIdentifier(entity)
     if let known = plans.withLock({ $0[id] }) { return known }
     let plan = try withDeclarations { try EntityPlan.erased(entity, urls: options.urls) }
     plans.withLock { $0[id] = plan }
     return plan
   }
+
+  /// What was declared to this engine so far.
+  var declaredPlans: [EntityPlan] { plans.withLock { Array($0.values) } }
 
   /// Checks the declarations of a whole program and reads its secrets. Nothing is asked or written.
   ///

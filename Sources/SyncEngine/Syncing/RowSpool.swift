@@ -8,7 +8,7 @@ import Synchronization
 
 /// The rows of a run until they are written: in memory up to a limit, and from there on in a file without a name, which is
 /// gone with the process.
-final class RowSpool: Sendable {
+package final class RowSpool: Sendable {
   /// Bytes that are held in memory.
   private let limit: Int
 
@@ -66,7 +66,7 @@ final class RowSpool: Sendable {
   func hold(_ bytes: Int) { state.withLock { $0.others += bytes } }
 
   /// A file that has no name.
-  final class File: Sendable {
+  package final class File: Sendable {
     private let descriptor: Int32
     private let end = Mutex(0)
 
@@ -82,7 +82,7 @@ final class RowSpool: Sendable {
 
     deinit { close(descriptor) }
 
-    private static var folder: String {
+    package static var folder: String {
       if let named = getenv("TMPDIR").map({ String(cString: $0) }), !named.isEmpty { return named }
       return access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp"
     }

@@ -118,6 +118,22 @@ public protocol Store: Sendable {
     of schema: TableSchema, columns: [Column], key: [StoredValue]?, _ body: ([StoredValue]) throws -> Void)
     throws
 
+  /// Forgets old records of runs, in short transactions, and notes when that was done.
+  func prune(_ request: PruneRequest) async throws -> Pruned
+
+  /// Moves what was written ahead of the file into it, as far as nobody reads what was there before, and waits for
+  /// nobody; nil where a store has no such log.
+  func checkpoint() async throws -> StoreLog?
+
+  /// Copies the store as it is at one moment into a file, for its owner alone, while runs go on. The file is replaced when
+  /// the copy is whole, and checked.
+  ///
+  /// - Throws: ``StoreError``, for a file that is no backup of this store too; `CancellationError`, with no file left.
+  func backUp(to file: String) async throws -> Backup
+
+  /// Looks for what is wrong with the store, or soon may be. A damaged store is a finding and no error.
+  func examine(_ examination: StoreExamination) async -> [Finding]
+
   /// Writes what is pending to its final place and closes connections.
   func close() async
 }
