@@ -3,7 +3,7 @@ import PackageDescription
 
 // The floors: a target may depend only on targets of a lower floor.
 //   1  system libraries and the simdjson shim     4  stores
-//   2  JSON, HTTP                                  5  the command line
+//   2  JSON, HTTP, WebServer                       5  the command line
 //   3  SyncEngine                                  6  the executable
 let package = Package(
   name: "syncd",
@@ -32,8 +32,11 @@ let package = Package(
       providers: [
         .apt(["zlib1g-dev", "libbrotli-dev", "libzstd-dev"]), .brew(["zlib", "brotli", "zstd"]),
       ]),
+    .systemLibrary(
+      name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
+      providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
     .systemLibrary(name: "CMalloc"),
-    .systemLibrary(name: "CClock"),
+    .systemLibrary(name: "CSystem"),
     .target(
       name: "CSimdJSON",
       cxxSettings: [.define("NDEBUG")],
@@ -42,16 +45,18 @@ let package = Package(
     // Floor 2
     .target(name: "JSON", dependencies: ["CSimdJSON"]),
     .target(name: "HTTP", dependencies: ["CCurl", "CCompression"]),
+    .target(name: "WebServer", dependencies: ["CMicrohttpd"]),
 
     // Floor 3
-    .target(name: "SyncEngine", dependencies: ["JSON", "HTTP", "CCrypto", "CXML"]),
+    .target(name: "SyncEngine", dependencies: ["JSON", "HTTP", "CCrypto", "CXML", "CSystem"]),
 
     // Floor 4
     .target(name: "SQLiteStore", dependencies: ["SyncEngine", "CSQLite", "CCompression"]),
     .target(name: "PostgresStore", dependencies: ["SyncEngine", "JSON", "HTTP", "CPostgres"]),
 
     // Floor 5
-    .target(name: "SyncCommand", dependencies: ["SyncEngine", "CMalloc", "CClock"]),
+    .target(
+      name: "SyncCommand", dependencies: ["SyncEngine", "HTTP", "WebServer", "CMalloc", "CSystem"]),
 
     // Floor 6
     .executableTarget(name: "syncd", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"]),
@@ -67,7 +72,10 @@ let package = Package(
     .testTarget(name: "StoreTests", dependencies: ["HTTP", "SyncEngine", "SQLiteStore", "TestSupport"]),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["TestSupport", "SyncCommand", "SyncEngine", "syncd", "CaseEntities"]),
+      dependencies: ["TestSupport", "SyncCommand", "SyncEngine", "WebServer", "syncd", "CaseEntities"],
+      exclude: ["Shells"]),
+    .testTarget(
+      name: "WatchTests", dependencies: ["SyncCommand", "SyncEngine", "TestSupport", "syncd", "CaseEntities"]),
     .testTarget(name: "SeedTests", dependencies: ["syncd", "TestSupport"]),
     .testTarget(name: "PayloadTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "KillTests", dependencies: ["HTTP", "TestSupport", "CaseEntities"]),

@@ -4,12 +4,16 @@ import Synchronization
 public struct BreakerPolicy: Sendable, Hashable {
   /// Requests in a row that failed for good, by their connection or with a 5xx, after which no more are sent.
   public var failures: Int
-  /// For how long none is sent; then one is tried.
+  /// For how long none is sent at most; then one is tried. The first pause is a sixteenth of it, and each one that ends
+  /// with a failure is followed by one twice as long.
   public var pause: Duration
 
   public init(failures: Int = 5, pause: Duration = .seconds(30)) {
     (self.failures, self.pause) = (max(1, failures), pause)
   }
+
+  /// - Parameter trials: how many requests that were tried have failed.
+  func pause(after trials: Int) -> Duration { min(pause, pause / 16 * (1 << min(trials, 4))) }
 
   public static let none = BreakerPolicy(failures: .max)
 }
@@ -21,6 +25,8 @@ public final class CircuitBreaker: Sendable {
     var last = ""
     /// Set while no request is let through.
     var closedUntil: ContinuousClock.Instant?
+    /// Requests that tried the API and failed.
+    var trials = 0
     /// Whether the one request that tries the API after a pause is under way.
     var isTrying = false
   }
@@ -80,7 +86,9 @@ public final class CircuitBreaker: Sendable {
       case .failure(let reason):
         state.failures += 1
         state.last = reason
-        if !isLate && state.failures >= policy.failures { state.closedUntil = time + policy.pause }
+        guard !isLate && state.failures >= policy.failures else { return }
+        state.closedUntil = time + policy.pause(after: state.trials)
+        state.trials += 1
       case .unknown: break
       }
     }

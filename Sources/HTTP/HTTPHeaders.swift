@@ -21,7 +21,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 
   /// - Throws: ``HTTPError`` for a name that is no token (RFC 9110 §5.6.2), and for a value with a line break or a
   ///   zero byte (§5.5), which would begin a field of its own. A value may be secret: the error shows the name alone.
-  func check() throws(HTTPError) {
+  package func check() throws(HTTPError) {
     for (name, value) in fields {
       guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenByte) else {
         throw HTTPError(.header, "\(name.debugDescription) cannot be the name of a header field")

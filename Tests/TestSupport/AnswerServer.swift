@@ -78,6 +78,13 @@ public enum Shell {
     public init(status: Int32, output: String, errors: String) {
       (self.status, self.output, self.errors) = (status, output, errors)
     }
+
+    /// Without the runs' names, which are others each time.
+    public var withoutRuns: Result {
+      let name = /( run=|"run":")[0-9a-f]{12}"?,?/
+      return Result(
+        status: status, output: output.replacing(name, with: ""), errors: errors.replacing(name, with: ""))
+    }
   }
 
   /// The output of a program that ends well.

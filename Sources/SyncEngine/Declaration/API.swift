@@ -35,7 +35,7 @@ public struct API: Sendable {
   /// A bound on requests, shared by all entities of the API.
   public struct Rate: Sendable, Hashable {
     /// Time from one request's start to the next one's.
-    var interval: Duration
+    package var interval: Duration
     public static func perSecond(_ count: Int) -> Rate { Rate(interval: .seconds(1) / max(1, count)) }
     public static func perMinute(_ count: Int) -> Rate { Rate(interval: .seconds(60) / max(1, count)) }
     /// No bound: for a server of one's own.

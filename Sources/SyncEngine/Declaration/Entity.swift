@@ -43,6 +43,9 @@
 /// ### What changed at the source
 /// - ``incremental``
 /// - ``Incremental``
+/// ### When it is synced
+/// - ``schedule``
+/// - ``Schedule``
 public protocol Entity: Record {
   /// The name on the command line, in messages and in the configuration: that of the table by default. Entities that
   /// share a table have names of their own.
@@ -56,10 +59,14 @@ public protocol Entity: Record {
 
   /// Whether runs ask for no more than what changed: no by default.
   static var incremental: Incremental<Self> { get }
+
+  /// When `watch` runs it: on the interval of the configuration by default.
+  static var schedule: Schedule? { get }
 }
 
 extension Entity {
   public static var name: String { table }
   public static var deletion: Deletion<Self> { .never }
   public static var incremental: Incremental<Self> { .never }
+  public static var schedule: Schedule? { nil }
 }

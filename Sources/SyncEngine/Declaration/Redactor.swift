@@ -32,7 +32,7 @@ public final class Redactor: Sendable {
   /// Text shorter than three characters is not looked for: it would blot out innocent words.
   ///
   /// - Parameter isPassing: whether the value belongs to one request; it is added again where another one has it.
-  func add(_ value: String, isPassing: Bool = false) {
+  package func add(_ value: String, isPassing: Bool = false) {
     guard value.count >= 3 else { return }
     let bytes = Array(value.utf8)
     let start = Self.start(bytes[...])

@@ -22,7 +22,8 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible {
   public static func credential(_ name: String) -> Secret { Secret(place: .credential(name)) }
 
   /// What a program prints, without line breaks at its end. No shell is involved: the words reach the program as they
-  /// are. It has no standard input, and its error output is thrown away.
+  /// are. It has no standard input, its error output is thrown away, and what it
+  /// leaves running ends with it.
   ///
   /// ```swift
   /// .command(["pass", "show", "shop/token"])
@@ -48,30 +49,54 @@ public struct Secret: Sendable, Hashable, CustomStringConvertible {
   /// Whether another reading may bring another value.
   var mayChange: Bool { if case .environment = place { false } else { true } }
 
+  /// Reads the value; this thread waits for a command.
+  ///
   /// - Throws: ``DeclarationError`` if there is no value, or an empty one.
-  func resolve() throws(DeclarationError) -> String {
-    var content: String?
-    var fault = "is not set or empty"
+  package func resolve() throws(DeclarationError) -> String {
+    guard let run else { return try value(content, fault: "is not set or empty") }
+    let output: [UInt8]
+    do { output = try run.outputBlocking() } catch { throw fault(error.description) }
+    return try printed(output)
+  }
+
+  /// As ``resolve()``, but no thread of tasks waits for a command, which ends when the task is cancelled.
+  package func resolved() async throws(DeclarationError) -> String {
+    guard let run else { return try resolve() }
+    let output: [UInt8]
+    do { output = try await run.output() } catch { throw fault(error.description) }
+    return try printed(output)
+  }
+
+  private var run: CommandRun? {
+    guard case .command(let words, let timeLimit) = place else { return nil }
+    var run = CommandRun(words, timeLimit: timeLimit)
+    run.outputLimit = Self.sizeLimit
+    return run
+  }
+
+  private var content: String? {
     switch place {
-    case .environment(let name): content = getenv(name).map { String(cString: $0) }
-    case .file(let path): content = Self.content(of: path)
+    case .environment(let name): getenv(name).map { String(cString: $0) }
+    case .file(let path): Self.content(of: path)
     case .credential(let name):
-      content = getenv("CREDENTIALS_DIRECTORY").flatMap { Self.content(of: "\(String(cString: $0))/\(name)") }
-    case .command(let words, let timeLimit):
-      switch CommandOutput.of(words, timeLimit: timeLimit) {
-      case .success(let output):
-        content = output
-        fault = "printed nothing"
-      case .failure(let failure):
-        throw DeclarationError("its secret comes from the \(self), which \(failure)")
-      }
+      getenv("CREDENTIALS_DIRECTORY").flatMap { Self.content(of: "\(String(cString: $0))/\(name)") }
+    case .command: nil
     }
+  }
+
+  private func printed(_ output: [UInt8]) throws(DeclarationError) -> String {
+    try value(String(decoding: output, as: UTF8.self), fault: "printed nothing")
+  }
+
+  private func value(_ content: String?, fault: String) throws(DeclarationError) -> String {
     var value = Substring(content ?? "")
     while value.last?.isNewline == true { value.removeLast() }
-    guard !value.isEmpty else {
-      throw DeclarationError("its secret comes from the \(self), which \(fault)")
-    }
+    guard !value.isEmpty else { throw self.fault(fault) }
     return String(value)
+  }
+
+  private func fault(_ text: String) -> DeclarationError {
+    DeclarationError("its secret comes from the \(self), which \(text)")
   }
 
   /// A secret is short: 64 kB hold any token, key or password.

@@ -112,6 +112,9 @@ public protocol Pager: Sendable {
   /// sent ahead.
   func upcoming(_ count: Int) -> [PageRequest]
 
+  /// Records of the whole walk, where the source named their number.
+  var total: Int? { get }
+
   /// Whether a status is that of a page: 200 to 299 but 204 and 206.
   func isPage(status: Int) -> Bool
 
@@ -127,6 +130,7 @@ extension Pager {
   public var repeatsBoundary: Bool { false }
   public var mayBeEmptyMidway: Bool { false }
   public func upcoming(_ count: Int) -> [PageRequest] { [] }
+  public var total: Int? { nil }
   public func isPage(status: Int) -> Bool { (200...299).contains(status) && status != 204 && status != 206 }
   public func isEnd(status: Int, page: Int) -> Bool { false }
 }

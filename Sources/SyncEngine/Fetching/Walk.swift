@@ -64,8 +64,12 @@ extension Walk {
 /// How far a run is, for those who watch it.
 public struct SyncProgress: Sendable, Hashable {
   public var entity: String
+  /// The run's name; nil where nothing is going to be kept of it.
+  public var run: String?
   public var pages = 0
   public var records = 0
+  /// Records of the whole walk, where the source names their number.
+  public var total: Int?
   public var bytes = 0
   /// A request that is going to be repeated, and why.
   public var retry: String?

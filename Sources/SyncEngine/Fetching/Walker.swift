@@ -36,6 +36,8 @@ struct Walker: Sendable {
     var ledger: WalkLedger
     var seen: SeenKeys
     let walkNumber: UInt8
+    /// What the source says of the number of its records.
+    var total: Int?
     var badCount = 0
     var keyBytes = KeyBytes()
     /// Pages of this part, by hash, that had no new key, and records without one.
@@ -232,6 +234,7 @@ struct Walker: Sendable {
           let decided: PageDecision
           do { decided = try pager.decide(after: page) } catch { throw try await failure(quoted("\(error)")) }
           decision = decided
+          if plan.parent == nil { gathering.total = pager.total }
           guard case .next(let next) = decided else { return }
           request = try self.request(next, parent: parent, home: home, current: current, page: number)
           try check(request, current, page: number, partPages: partPages, mayRepeat: !isPage, &asked)
@@ -342,7 +345,7 @@ struct Walker: Sendable {
   ) {
     let walk = gathering.walk
     var progress = SyncProgress(
-      entity: plan.name, pages: number, records: walk.records, bytes: walk.bytes)
+      entity: plan.name, pages: number, records: walk.records, total: gathering.total, bytes: walk.bytes)
     progress.step = WalkStep(
       page: number, method: request.method, url: redactor.redact("\(request.url)"),
       status: response.status,

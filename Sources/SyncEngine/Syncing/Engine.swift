@@ -97,13 +97,34 @@ public final class Engine: Sendable {
     var visited: Set<ObjectIdentifier> = []
     func visit(_ entity: any Entity.Type) {
       guard visited.insert(ObjectIdentifier(entity)).inserted else { return }
-      let parents = entity.source.parents.map { [ObjectIdentifier($0.entity)] } ?? []
-      let first = Set(parents + entity.references.map { ObjectIdentifier($0) })
+      let first = needs(of: entity)
       for other in entities where first.contains(ObjectIdentifier(other)) { visit(other) }
       ordered.append(entity)
     }
     for entity in entities { visit(entity) }
     return ordered
+  }
+
+  /// What has to have its rows before the entity can have its own: its parents, and what it refers to.
+  private static func needs(of entity: any Entity.Type) -> Set<ObjectIdentifier> {
+    let parents = entity.source.parents.map { [ObjectIdentifier($0.entity)] } ?? []
+    return Set(parents + entity.references.map { ObjectIdentifier($0) })
+  }
+
+  /// Those of the entities that have to have their rows before this one can have its own, by name.
+  package func names(of entities: [any Entity.Type], neededBy entity: any Entity.Type) -> Set<String> {
+    let needs = withDeclarations { Self.needs(of: entity) }
+    return Set(entities.filter { needs.contains(ObjectIdentifier($0)) }.map { $0.name })
+  }
+
+  /// Those of the entities that write to a table of this one, by name: their runs wait for each other.
+  package func names(of entities: [any Entity.Type], sharingTablesWith entity: any Entity.Type) throws
+    -> Set<String>
+  {
+    let tables = Set(try plan(of: entity).leasedTables)
+    return Set(
+      try entities.filter { try $0 != entity && !tables.isDisjoint(with: plan(of: $0).leasedTables) }
+        .map { $0.name })
   }
 
   /// The statements that create the entity's tables, those of nested records among them.
@@ -233,12 +254,25 @@ public final class Engine: Sendable {
   ) async throws -> [SyncReport] {
     let prepared = try entities.map { try self.prepared($0) }
     let clock = ContinuousClock.now
-    let leases = try await lease(prepared.map(\.plan))
-    defer { for lease in leases { lease.end() } }
     var runs = prepared.map {
       RunRecord(
         run: Self.newRunID(), entity: $0.plan.name, started: Timestamp.now, finished: 0, outcome: .failed)
     }
+    let names = Dictionary(runs.map { ($0.entity, $0.run) }) { first, _ in first }
+    let onProgress: @Sendable (SyncProgress) -> Void = { progress in
+      var progress = progress
+      progress.run = names[progress.entity]
+      onProgress(progress)
+    }
+    let leases: [any Lease]
+    do { leases = try await lease(prepared.map(\.plan)) } catch var error as SyncError {
+      error.record = runs.first { $0.entity == error.entity }
+      error.record?.finished = Timestamp.now
+      error.record?.reason = error.message
+      throw error
+    }
+    defer { for lease in leases { lease.end() } }
+    for index in runs.indices { runs[index].started = Timestamp.now }
     var position = 0
     do {
       let isWatched = observers.withLock { !$0.isEmpty }
@@ -280,7 +314,7 @@ public final class Engine: Sendable {
       }
       throw SyncError(
         kind: isRefusal ? .refused : .failed, entity: runs[position].entity, message: message + suffix,
-        deletions: (error as? GuardRefusal)?.deleted)
+        deletions: (error as? GuardRefusal)?.deleted, record: runs[position])
     }
   }
 

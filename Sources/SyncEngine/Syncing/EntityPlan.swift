@@ -57,6 +57,7 @@ struct EntityPlan: Sendable {
     }
     try DeletionValidator.validate(deletion, entity: E.name, properties: properties)
     let incremental = E.incremental.policy
+    try ScheduleValidator.validate(E.name, E.schedule)
     try IncrementalValidator.validate(
       incremental, deletion: deletion, entity: E.name, properties: properties)
     self.incremental = incremental

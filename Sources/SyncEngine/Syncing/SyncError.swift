@@ -14,5 +14,15 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
   public var message: String
   /// The number of rows that the guard did not let go.
   public var deletions: Int?
+  /// What is kept of the run; nil where it did not come to have one.
+  public var record: RunRecord?
+
+  package init(
+    kind: Kind, entity: String, message: String, deletions: Int? = nil, record: RunRecord? = nil
+  ) {
+    (self.kind, self.entity, self.message) = (kind, entity, message)
+    (self.deletions, self.record) = (deletions, record)
+  }
+
   public var description: String { "\(entity): \(message)" }
 }

@@ -147,20 +147,20 @@ struct Authorizer: Sendable {
         try await keeper.renew(after: refused)
         hasNew = true
       case .additions(let secrets, let additions):
-        guard try reread(secrets) else { continue }
+        guard try await reread(secrets) else { continue }
         let current = additions(try signing(refused, secrets, at: time(nil)))
         if !current.allSatisfy({ $0.isCarried(by: refused) }) { hasNew = true }
       case .awsSignature(let signature):
-        if try reread(signature.secrets) { hasNew = true }
+        if try await reread(signature.secrets) { hasNew = true }
       }
     }
     return hasNew
   }
 
   /// Reads secrets again that may have been replaced; false if there are none.
-  private func reread(_ secrets: [Secret]) throws -> Bool {
+  private func reread(_ secrets: [Secret]) async throws -> Bool {
     for secret in secrets where secret.mayChange {
-      do { try credentials.read(secret) } catch {
+      do { try await credentials.read(secret) } catch {
         throw HTTPError(.credentials, "the credentials were refused, and \(error.message)")
       }
     }

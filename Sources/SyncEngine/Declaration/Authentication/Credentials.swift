@@ -17,20 +17,21 @@ final class Credentials: Sendable {
   /// - Throws: ``DeclarationError`` if there is no value.
   func value(of secret: Secret) throws(DeclarationError) -> String {
     if let known = values.withLock({ $0[secret] }) { return known }
-    return try read(secret)
+    let value = try secret.resolve()
+    keep(value, of: secret)
+    return value
   }
 
   /// Reads a secret again.
-  @discardableResult
-  func read(_ secret: Secret) throws(DeclarationError) -> String {
-    let value = try secret.resolve()
+  func read(_ secret: Secret) async throws(DeclarationError) { keep(try await secret.resolved(), of: secret) }
+
+  private func keep(_ value: String, of secret: Secret) {
     redactor.add(value)
     // The lines of a key in PEM form, one by one.
     for line in value.split(whereSeparator: \.isNewline) where line.utf8.count >= 16 {
       redactor.add(String(line))
     }
     values.withLock { $0[secret] = value }
-    return value
   }
 
   /// The keeper of a token; entities whose declarations are the same share it.

@@ -66,7 +66,7 @@ struct Counted: Pager {
   let first: Int
   let size: Int?
   let sizeParameter: String?
-  let total: JSONPath?
+  let totalPath: JSONPath?
   let pages: JSONPath?
   let endStatus: Set<Int>
   let place: ParameterPlace
@@ -86,7 +86,7 @@ struct Counted: Pager {
     endStatus: Set<Int>, place: ParameterPlace = .query, asksForEnd: Bool
   ) {
     (self.style, self.first, self.size, self.sizeParameter) = (style, first, size, sizeParameter)
-    (self.total, self.pages, self.endStatus, self.asksForEnd) = (total, pages, endStatus, asksForEnd)
+    (totalPath, self.pages, self.endStatus, self.asksForEnd) = (total, pages, endStatus, asksForEnd)
     self.place = place
   }
 
@@ -96,6 +96,7 @@ struct Counted: Pager {
 
   var needsRecords: Bool { true }
   var mayShift: Bool { true }
+  var total: Int? { firstTotal }
   func isEnd(status: Int, page: Int) -> Bool { page > 1 && endStatus.contains(status) }
   func firstRequest() -> PageRequest { request() }
 
@@ -142,7 +143,7 @@ struct Counted: Pager {
     pagesSeen += 1
     steady.add(page.recordCount)
 
-    if let total, let count = try page.count(at: total) {
+    if let totalPath, let count = try page.count(at: totalPath) {
       if let firstTotal, firstTotal != count {
         totalDoubt = "the total changed from \(firstTotal) to \(count) during the walk"
       }

@@ -19,7 +19,7 @@ struct RangeHeader: Pager {
   let unit: String
   let size: Int
   private var recordsSeen = 0
-  private var total: Int?
+  private(set) var total: Int?
   private var totalDoubt: String?
   private var steady = SteadySize()
 

@@ -23,6 +23,7 @@ struct Until: Pager {
   var needsRecords: Bool { true }
   var mayShift: Bool { inner.mayShift }
   var repeatsBoundary: Bool { inner.repeatsBoundary }
+  var total: Int? { inner.total }
   var mayBeEmptyMidway: Bool { inner.mayBeEmptyMidway }
   func isPage(status: Int) -> Bool { inner.isPage(status: status) }
   func isEnd(status: Int, page: Int) -> Bool { inner.isEnd(status: status, page: page) }

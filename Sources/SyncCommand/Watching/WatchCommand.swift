@@ -1,0 +1,210 @@
+import FoundationEssentials
+import SyncEngine
+import Synchronization
+
+/// `watch`: each entity on its schedule, until stopped.
+///
+/// One loop hears of everything that happens and alone decides what starts; runs are tasks beside it.
+struct WatchCommand: Sendable {
+  private enum Event: Sendable {
+    /// Something may be due.
+    case tick
+    /// Nil for a run that was given up.
+    case ended(String, generation: Int, RunResult?)
+    case reload
+    case reloaded(Result<Program, any Error>)
+    case syncNow
+  }
+
+  private let program: Program
+  private let version: String
+  /// Reads the configuration anew.
+  private let again: @Sendable () throws -> Program
+  private let events: AsyncStream<Event>
+  private let tell: AsyncStream<Event>.Continuation
+
+  /// The loop turns at least so often, so that others can see that it does.
+  static let heartbeat = Duration.seconds(5)
+
+  /// The store is kept well so often, whoever does it.
+  static let maintenance = Duration.seconds(3600)
+
+  init(_ program: Program, version: String, again: @escaping @Sendable () throws -> Program) {
+    (self.program, self.version, self.again) = (program, version, again)
+    (events, tell) = AsyncStream.makeStream()
+  }
+
+  /// SIGHUP
+  @Sendable func reload() { tell.yield(.reload) }
+  /// SIGUSR1
+  @Sendable func syncNow() { tell.yield(.syncNow) }
+
+  /// A configuration that holds, or held while runs that have not ended began.
+  private struct Generation {
+    let number: Int
+    let program: Program
+    let reporter: RunReporter
+    var running = 0
+  }
+
+  func run() async -> ExitStatus {
+    let manager = ServiceManager(environment: Program.environment())
+    let state = ServiceState(version: version)
+    let site = WatchSite(state)
+    do {
+      try await program.configuration.alerts.check()
+      try site.set(program)
+    } catch {
+      program.console.complain("\(error)")
+      return .usage
+    }
+    defer { site.stop() }
+    await loop(manager, state, site)
+    return .done
+  }
+
+  private func loop(_ manager: ServiceManager, _ state: ServiceState, _ site: WatchSite) async {
+    var current = Generation(number: 0, program: program, reporter: RunReporter(program, isTimed: true))
+    var retired: [Generation] = []
+    var timetable = Timetable(at: .now, parallel: program.configuration.parallel)
+    timetable.set(Self.wanted(program), parallel: program.configuration.parallel, at: .now)
+    var alerts = WatchAlerts(program, current.reporter.log)
+    state.set(program)
+    manager.ready()
+    let heartbeat = min(Self.heartbeat, manager.watchdogInterval ?? Self.heartbeat)
+    var beat: ContinuousClock.Instant?
+    // The first time a minute after the start, when the first runs are done.
+    var maintained = ContinuousClock.now - Self.maintenance + .seconds(60)
+
+    await withDiscardingTaskGroup { group in
+      var timer: Task<Void, Never>?
+      tell.yield(.tick)
+      for await event in events {
+        let now = Timetable.Moment.now
+        let log = current.reporter.log
+        switch event {
+        case .tick: break
+        case .ended(let name, let number, let result):
+          state.ended(name, result)
+          if let result {
+            note(result, &timetable, current.reporter, at: now)
+            alerts.note(result)
+          } else {
+            timetable.end(name, .other, at: now)
+          }
+          if number == current.number {
+            current.running -= 1
+          } else if let index = retired.firstIndex(where: { $0.number == number }) {
+            retired[index].running -= 1
+          }
+        case .reload:
+          manager.reloading()
+          // Secrets may be read, from commands too: the loop does not wait for them.
+          group.addTask { [again, tell] in
+            do {
+              let program = try again()
+              try await program.configuration.alerts.check()
+              tell.yield(.reloaded(.success(program)))
+            } catch { tell.yield(.reloaded(.failure(error))) }
+          }
+        case .reloaded(.failure(let error)):
+          log.write(.error, "the configuration stays as it was: \(error)")
+          manager.ready()
+        case .reloaded(.success(let program)):
+          retired.append(current)
+          current = Generation(
+            number: current.number + 1, program: program, reporter: RunReporter(program, isTimed: true))
+          timetable.set(Self.wanted(program), parallel: program.configuration.parallel, at: now)
+          let old = alerts.set(program, current.reporter.log)
+          group.addTask { await old.finish(within: .seconds(60)) }
+          state.set(program)
+          do { try site.set(program) } catch { log.write(.error, "\(error)") }
+          current.reporter.log.write(.info, "the configuration was read again")
+          manager.ready()
+        case .syncNow:
+          log.write(.info, "asked to sync now")
+          timetable.runNow(at: now)
+        }
+        for index in retired.indices.reversed() where retired[index].running == 0 {
+          let store = retired.remove(at: index).program.store
+          group.addTask { await store.close() }
+        }
+
+        for name in timetable.start(at: now) {
+          guard let entity = current.program.entities.first(where: { $0.name == name }) else { continue }
+          current.running += 1
+          let (program, reporter, number) = (current.program, current.reporter, current.number)
+          state.began(name)
+          group.addTask { [tell] in
+            let result = await program.sync(entity, reporter) { state.progress($0) }
+            tell.yield(.ended(name, generation: number, result))
+          }
+        }
+        state.turned(timetable, alerts.counts)
+        if site.isOpen, state.beginLoading() {
+          group.addTask { [program = current.program] in await state.load(program) }
+        }
+        if now.instant - maintained >= Self.maintenance {
+          maintained = now.instant
+          state.recount()
+          group.addTask { [program = current.program] in await program.maintain(every: Self.maintenance, log)
+          }
+        }
+        if beat.map({ now.instant - $0 >= heartbeat / 2 }) ?? true {
+          beat = now.instant
+          manager.status(state.summary)
+          if manager.watchdogInterval != nil { manager.watchdog() }
+        }
+        timer?.cancel()
+        let wake = min(timetable.next(after: now) ?? now.instant + heartbeat, now.instant + heartbeat)
+        timer = Task { [tell] in
+          guard (try? await Task.sleep(until: wake, clock: .continuous)) != nil else { return }
+          tell.yield(.tick)
+        }
+      }
+      manager.stopping()
+      timer?.cancel()
+      await alerts.finish()
+    }
+    for generation in retired + [current] { await generation.program.store.close() }
+  }
+
+  private func note(
+    _ result: RunResult, _ timetable: inout Timetable, _ reporter: RunReporter, at now: Timetable.Moment
+  ) {
+    reporter.ended(result)
+    let end: Timetable.End =
+      switch result {
+      case .committed: .success
+      case .failed(let error): error.kind == .failed ? .failure : .other
+      }
+    if timetable.end(result.entity, end, at: now) {
+      reporter.log.write(
+        .info, "recovered; what else failed is tried at once", entity: result.entity, run: result.record?.run)
+    }
+    if end == .failure, let entry = timetable.entries.first(where: { $0.name == result.entity }) {
+      reporter.log.write(
+        .debug, "\(entry.failures) in a row; tried again in \((entry.due - now.instant).readable)",
+        entity: result.entity, run: result.record?.run)
+    }
+  }
+
+  /// Parents and what is referred to come before what needs them; of entities that need each other the first one.
+  private static func wanted(_ program: Program) -> [Timetable.Wanted] {
+    var before: Set<String> = []
+    return program.entities.map { entity in
+      defer { before.insert(entity.name) }
+      return Timetable.Wanted(
+        name: entity.name, schedule: program.configuration.schedule(of: entity).schedule,
+        predecessors: program.engine.names(of: program.entities, neededBy: entity).intersection(before),
+        rivals: (try? program.engine.names(of: program.entities, sharingTablesWith: entity)) ?? [])
+    }
+  }
+}
+
+extension Timetable.Moment {
+  static var now: Timetable.Moment {
+    Timetable.Moment(
+      instant: .now, wall: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
+  }
+}
