@@ -144,7 +144,7 @@ struct CommandTests {
       (["onse"], "there is no command \"onse\" (did you mean \"once\"?)"),
       (
         [],
-        "a command is missing: once, watch, plan, check, explain, get, status, rejects, schema, rebuild, config"
+        "a command is missing: once, watch, plan, check, explain, get, status, rejects, schema, rebuild, backup, doctor, config"
       ),
       (["once", "--wiat", "5s"], "once has no option --wiat (did you mean \"--wait\"?)"),
       (["once", "--wait"], "--wait needs a value: --wait DURATION"),
