@@ -29,6 +29,8 @@ package final class WebServer: Sendable {
 
   /// The port it listens on.
   package let port: Int
+  /// The daemon's own, and closed by it.
+  private let listener: Int32
   private let daemon: Mutex<OpaquePointer?>
   private let responder: Responder
 
@@ -40,7 +42,7 @@ package final class WebServer: Sendable {
     host: String, port: Int, respond: @escaping @Sendable (WebRequest) -> WebResponse
   ) throws(WebServerError) {
     let socket = try ListeningSocket(host: host, port: port)
-    self.port = socket.port
+    (self.port, listener) = (socket.port, socket.descriptor)
     responder = Responder(respond)
     let started = cmicrohttpd_start(
       socket.descriptor, UInt32(Self.connectionLimit), UInt32(Self.idleLimit), Self.connectionMemory,
@@ -66,7 +68,11 @@ package final class WebServer: Sendable {
       defer { daemon = nil }
       return daemon
     }
-    if let running { MHD_stop_daemon(running) }
+    guard let running else { return }
+    // A program that is being started holds a copy of the descriptor for a moment, and with it the port, if the socket
+    // still listens.
+    shutdown(listener, Int32(SHUT_RDWR))
+    MHD_stop_daemon(running)
   }
 }
 
