@@ -4,12 +4,11 @@ import Synchronization
 
 /// What the service is doing, gathered from its loop and its runs, for who asks.
 final class ServiceState: Sendable {
-  fileprivate struct State {
+  private struct State {
     var snapshot: ServiceSnapshot
     var turned = ContinuousClock.now
     /// Entities of which it is known what earlier processes did, and how many rows there are.
     var loaded: Set<String> = []
-    var isLoading = false
   }
 
   private let state: Mutex<State>
@@ -104,7 +103,8 @@ final class ServiceState: Sendable {
       switch result {
       case .committed(let report):
         (entity.failures, entity.lastError, entity.lastSuccess) = (0, nil, report.record.finished)
-        entity.rows = entity.rows.map { max(0, $0 + report.inserted - report.deleted) }
+        // The first run makes the table.
+        entity.rows = max(0, (entity.rows ?? 0) + report.inserted - report.deleted)
       case .failed(let error):
         entity.failures += 1
         entity.lastError = error.message
@@ -121,47 +121,18 @@ final class ServiceState: Sendable {
 
   // MARK: What the store knows
 
-  /// Whether the store is to be asked for what earlier processes did; then ``load(_:)`` has to follow.
-  func beginLoading() -> Bool {
-    state.withLock { state in
-      guard !state.isLoading, state.snapshot.entities.contains(where: { !state.loaded.contains($0.name) })
-      else { return false }
-      state.isLoading = true
-      return true
-    }
-  }
-
-  /// Rows are counted again: others may write to the tables too.
+  /// Rows are counted again before the next run: others may write to the tables too.
   func recount() { state.withLock { $0.loaded = [] } }
 
-  /// Reads what earlier processes did and how many rows there are, for entities of which that is not known. What cannot be
-  /// read, or changed meanwhile, is left to the next time.
-  func load(_ program: Program) async {
-    defer { state.withLock { $0.isLoading = false } }
-    for entity in program.entities {
-      let (isWanted, before) = state.withLock { ($0.mayLoad(entity.name), $0.runCount(of: entity.name)) }
-      guard isWanted, let runs = try? await program.store.runs(of: entity.name, limit: Self.runsKept),
-        let rows = try? await program.store.count(of: entity.table)
-      else { continue }
-      state.withLock { state in
-        guard state.mayLoad(entity.name), state.runCount(of: entity.name) == before,
-          let index = state.snapshot.entities.firstIndex(where: { $0.name == entity.name })
-        else { return }
-        state.loaded.insert(entity.name)
-        state.snapshot.entities[index].take(runs.reversed(), rows: rows)
-      }
-    }
-  }
-}
-
-extension ServiceState.State {
-  /// A run changes the number of rows at a moment that nobody here knows.
-  fileprivate func mayLoad(_ name: String) -> Bool {
-    !loaded.contains(name) && snapshot.entities.first { $0.name == name }?.running == nil
-  }
-
-  fileprivate func runCount(of name: String) -> Int {
-    snapshot.entities.first { $0.name == name }?.totals.runs.values.reduce(0, +) ?? 0
+  /// Reads what earlier processes did and how many rows there are, if that is not known. Called before a run, while nothing
+  /// here changes the table; what cannot be read is left to the next run.
+  func load(_ entity: any Entity.Type, _ store: any Store) async {
+    guard !state.withLock({ $0.loaded.contains(entity.name) }),
+      let runs = try? await store.runs(of: entity.name, limit: Self.runsKept),
+      let rows = try? await store.count(of: entity.table)
+    else { return }
+    state.withLock { _ = $0.loaded.insert(entity.name) }
+    change(entity.name) { $0.take(runs.reversed(), rows: rows) }
   }
 }
 

@@ -29,6 +29,9 @@ struct WatchCommand: Sendable {
   /// The store is kept well so often, whoever does it.
   static let maintenance = Duration.seconds(3600)
 
+  /// Rows are counted so often, for the status page; between these times they follow from what runs say.
+  static let recount = Duration.seconds(86_400)
+
   init(_ program: Program, version: String, again: @escaping @Sendable () throws -> Program) {
     (self.program, self.version, self.again) = (program, version, again)
     (events, tell) = AsyncStream.makeStream()
@@ -70,10 +73,15 @@ struct WatchCommand: Sendable {
     timetable.set(Self.wanted(program), parallel: program.configuration.parallel, at: .now)
     var alerts = WatchAlerts(program, current.reporter.log)
     state.set(program)
+    current.reporter.log.write(
+      .info,
+      "\(programName) \(version) watches \(program.entities.count) \(program.entities.count == 1 ? "entity" : "entities"), store \(program.store.location)"
+    )
     manager.ready()
     let heartbeat = min(Self.heartbeat, manager.watchdogInterval ?? Self.heartbeat)
     var beat: ContinuousClock.Instant?
     // The first time a minute after the start, when the first runs are done.
+    var counted = ContinuousClock.now
     var maintained = ContinuousClock.now - Self.maintenance + .seconds(60)
 
     await withDiscardingTaskGroup { group in
@@ -136,17 +144,18 @@ struct WatchCommand: Sendable {
           let (program, reporter, number) = (current.program, current.reporter, current.number)
           state.began(name)
           group.addTask { [tell] in
+            if site.isOpen { await state.load(entity, program.store) }
             let result = await program.sync(entity, reporter) { state.progress($0) }
             tell.yield(.ended(name, generation: number, result))
           }
         }
         state.turned(timetable, alerts.counts)
-        if site.isOpen, state.beginLoading() {
-          group.addTask { [program = current.program] in await state.load(program) }
-        }
         if now.instant - maintained >= Self.maintenance {
           maintained = now.instant
-          state.recount()
+          if now.instant - counted >= Self.recount {
+            counted = now.instant
+            state.recount()
+          }
           group.addTask { [program = current.program] in await program.maintain(every: Self.maintenance, log)
           }
         }

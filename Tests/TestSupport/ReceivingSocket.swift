@@ -1,12 +1,11 @@
 import Foundation
-import TestSupport
 
 /// A datagram socket of a test's own, where the program expects one of systemd's.
-final class ReceivingSocket {
-  let file: Int32
+public final class ReceivingSocket {
+  public let file: Int32
 
   /// - Parameter name: a path, or `@` with a name of the abstract space.
-  init(_ name: String) throws {
+  public init(_ name: String) throws {
     file = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -25,7 +24,7 @@ final class ReceivingSocket {
   deinit { close(file) }
 
   /// The next datagram. Where it is an open file, that file's content, and whether nobody can change it.
-  func receive() throws -> (bytes: [UInt8], isSealedFile: Bool) {
+  public func receive() throws -> (bytes: [UInt8], isSealedFile: Bool) {
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
     var control = [UInt8](repeating: 0, count: 64)
     return try buffer.withUnsafeMutableBytes { bytes in
@@ -52,10 +51,10 @@ final class ReceivingSocket {
     }
   }
 
-  func text() throws -> String { String(decoding: try receive().bytes, as: UTF8.self) }
+  public func text() throws -> String { String(decoding: try receive().bytes, as: UTF8.self) }
 
   /// Whether nothing waits.
-  var isEmpty: Bool {
+  public var isEmpty: Bool {
     var wanted = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
     return poll(&wanted, 1, 0) == 0
   }
