@@ -72,7 +72,7 @@ struct Main: SyncCommand {
     "046": Watermarks.Checked.self, "047": Watermarks.Item<Watermarks.None>.self,
     "047-60s": Watermarks.Item<Watermarks.Minute>.self, "047-1s": Watermarks.Item<Watermarks.Second>.self,
     "049": OneTimestamp.Item.self, "049-tie": OneTimestamp.Tied.self,
-    "050": OverlappingRuns.Item.self,
+    "050": OverlappingRuns.Item.self, "schedule": OverlappingRuns.Scheduled.self,
     "051": Stopped.Item.self,
     "052": TwoProcesses.Item.self, "052-b": TwoProcesses.OtherItem.self,
     "054": SecretInLogs.Item.self, "054-path": SecretInLogs.InPath.self, "054-link": SecretInLogs.Linked.self,

@@ -13,4 +13,13 @@ enum OverlappingRuns {
     }
     static let deletion = Deletion<Item>.missing
   }
+
+  /// One that says itself when it runs.
+  struct Scheduled: Entity {
+    var id: Int64 = 0
+    static let table = "items"
+    static let source = Source(.case, "items", paging: .none)
+    static var mapping: Mapping<Scheduled> { Key(\.id) }
+    static let schedule: Schedule? = Schedule(every: .seconds(3600), jitter: .seconds(60), aligned: true)
+  }
 }
