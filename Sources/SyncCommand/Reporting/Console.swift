@@ -22,8 +22,9 @@ final class Console: Sendable {
   }
 
   func write(_ line: String) { put(line + "\n", to: 1) }
-  func complain(_ message: String) {
-    put("\(Colour.red("\(programName):", coloursErrors)) \(message)\n", to: 2)
+  /// - Parameter isError: whether something is wrong, which colours the beginning.
+  func complain(_ message: String, isError: Bool = true) {
+    put("\(Colour.red("\(programName):", coloursErrors && isError)) \(message)\n", to: 2)
   }
   /// A line as it is, on standard error.
   func note(_ line: String) { put(line + "\n", to: 2) }

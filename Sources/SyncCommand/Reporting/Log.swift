@@ -33,7 +33,8 @@ final class Log: Sendable {
     guard takes(level) else { return }
     switch format {
     case .text:
-      console.complain(stamp + (entity.map { "\($0): " } ?? "") + message + Self.suffix(run))
+      console.complain(
+        stamp + (entity.map { "\($0): " } ?? "") + message + Self.suffix(run), isError: level <= .warning)
     case .json:
       console.note(
         jsonLine(Line(time: Self.now, level: level.rawValue, entity: entity, run: run, message: message)))

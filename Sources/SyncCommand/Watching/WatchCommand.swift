@@ -63,6 +63,7 @@ struct WatchCommand: Sendable {
     }
     defer { site.stop() }
     await loop(manager, state, site)
+    program.console.show([])
     return .done
   }
 

@@ -29,7 +29,8 @@ struct RebuildCommandTests {
       .write(
         toFile: config, atomically: true, encoding: .utf8)
     let result = try Shell.result(
-      [Shell.product("syncd")] + words + ["--config", config], directory: scene.fixture.folder.path)
+      [Shell.product("syncd")] + words + ["--config", config], directory: scene.fixture.folder.path
+    ).withoutRuns
     return "\(result.status)\n\(result.output)\(result.errors)"
       .replacing(/\d+ ms/, with: "N ms").replacingOccurrences(of: scene.server.base, with: "BASE")
   }
@@ -86,7 +87,7 @@ struct RebuildCommandTests {
       try call(scene, "once", "--drop-columns"),
       is: """
         2
-        syncd: once has no option --drop-columns; there are --config, --store, --atomic, --full, --no-resume, --allow-deletes, --changes, --wait, --log-format, --trace, --quiet, --help
+        syncd: once has no option --drop-columns; there are --config, --profile, --store, --atomic, --full, --no-resume, --allow-deletes, --changes, --wait, --log-format, --log-level, --verbose, --trace, --quiet, --help
         See 'syncd --help'.
 
         """)
