@@ -51,7 +51,7 @@ struct WaitingTests {
     let refused = try Shell.result(command + ["--wait", "300ms"], environment: ["SYNCD_CASE": "resume"])
     #expect(refused.status == 4, "\(refused)")
     expect(
-      refused.errors,
+      refused.withoutRuns.errors,
       is:
         "CaseEntities: items: another run has held the table \"items\" for longer than 300 ms (--wait says how long to wait)\n"
     )

@@ -110,8 +110,13 @@ extension SyncCommand {
       case .config, .completions, .manual, .doctor: .done
       }
     }
+    let console = program.console
+    let hangup: @Sendable () -> Void = {
+      // A terminal that was closed, rather than an administrator.
+      if console.isErrorTerminal && isatty(2) == 0 { task.cancel() } else { watch.reload() }
+    }
     let signals = SignalTrap(
-      others: isService ? [SIGHUP: watch.reload, SIGUSR1: watch.syncNow] : [:],
+      others: isService ? [SIGHUP: hangup, SIGUSR1: watch.syncNow] : [:],
       lateStatus: { isService ? 0 : 128 + $0 }
     ) { task.cancel() }
     let status = await task.value
