@@ -250,7 +250,8 @@ def system_calls(program, configuration, work):
     done("a run does without what the unit holds back", *trace, program, "once", "--config", configuration)
     watch = subprocess.Popen([*trace, program, "watch", "--config", configuration], stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True)
-    line = watch.stdout.readline()
+    # What it watches, and its first run.
+    line = watch.stdout.readline() + watch.stdout.readline()
     for child in run("pgrep", "-P", str(watch.pid))[1].split():
         os.kill(int(child), 15)
     rest = watch.communicate(timeout=60)[0]
