@@ -53,6 +53,19 @@ struct DoctorTests {
     }.map(\.1).joined(separator: "\n")
   }
 
+  @Test("what watch needs is looked for too: its address, its token, and whom it alerts")
+  func service() throws {
+    let call = try Call()
+    let file = call.folder.path + "/c.json"
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    let more = #"{"http": "0.0.0.0:9469", "http_token": "env:NO_TOKEN", "on_failure": "env:NO_HOOK","#
+    try text.replacing(/^\s*\{/, with: more).write(toFile: file, atomically: true, encoding: .utf8)
+    let page = try call.finding("status page", "--offline", status: 1)
+    #expect(page.hasPrefix("FAIL  status page: ") && page.contains("NO_TOKEN"), "\(page)")
+    let alerts = try call.finding("alerts", "--offline", status: 1)
+    #expect(alerts.hasPrefix("FAIL  alerts: on_failure: ") && alerts.contains("NO_HOOK"), "\(alerts)")
+  }
+
   @Test("a healthy store: a line for each check, and status 0")
   func healthy() throws {
     let call = try Call()

@@ -54,6 +54,16 @@ struct KeepingTests {
       PruneRequest(policy, now: Int64(Date().timeIntervalSince1970 * 1000), declared: declared))
   }
 
+  @Test("however short runs are to be kept: what the guard of deletions looks at stays for two days")
+  func guarded() async throws {
+    let (fixture, _, _) = try await empty()
+    try insertRuns(1...3, started: old, into: fixture, scopeRows: 5)
+    try insertRuns(11...13, started: young, into: fixture, scopeRows: 100)
+    let pruned = try await prune(fixture, RetentionPolicy(runs: .milliseconds(1)))
+    #expect(pruned.runs == 3 && pruned.isComplete)
+    expect(try fixture.rows("SELECT run FROM syncd_runs ORDER BY id"), is: "r11\nr12\nr13")
+  }
+
   @Test("100,000 old runs go while a writer commits, and each of its runs succeeds")
   func many() async throws {
     let (fixture, _, server) = try await empty()

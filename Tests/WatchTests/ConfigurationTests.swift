@@ -80,7 +80,16 @@ struct ConfigurationTests {
       (#"{"retention": {"runs": "0d"}}"#, #""retention", "runs" is "0d""#),
       (#"{"retention": "90d"}"#, #""retention" has to be an object"#),
       (#"{"on_failure": 3}"#, #""on_failure" has to be a command"#),
-      (#"{"on_failure": []} x"#, "is not JSON"), ("", "is not JSON"),
+      (#"{"on_failure": []} x"#, "is not JSON"), ("", "c.json is empty; write {}"),
+      (
+        #"{"store": "a", /* "store": */ 'store': "b"}"#,
+        #"c.json, line 1: the key "store" is there twice in one object"#
+      ),
+      (
+        "{\"interval\": \"1s\", // \"{\n\"entities\": {\"book\": {}, \"post\": {\"every\": \"1s\"},\n  \"book\": {}}}",
+        #"line 3: the key "book""#
+      ),
+      (#"{"store": ""}"#, #""store" is empty"#), (#"{"parallel": 1e999}"#, #""parallel" has to be a number"#),
       ("null", "the file has to be an object"),
     ])
   func mistakes(_ text: String, _ message: String) throws {

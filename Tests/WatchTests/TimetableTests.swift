@@ -210,4 +210,26 @@ struct TimetableTests {
     simulation.run(until: 61) { _, _ in (1, .success) }
     #expect(simulation.starts == ["0 a", "0 b", "20 c", "30 a", "50 c", "60 a"])
   }
+
+  @Test("one of two predecessors is always under way: who has waited for an interval waits no longer")
+  func alwaysOne() {
+    var simulation = Simulation([
+      Self.every("a", 60), Self.every("b", 60), Self.every("c", 60, after: ["a", "b"]),
+    ])
+    simulation.run(until: 300) { name, start in
+      (name == "c" ? 1 : name == "b" && start == 0 ? 59 : 40, .success)
+    }
+    let starts = simulation.starts.filter { $0.hasSuffix(" c") }
+    #expect(starts.count >= 2, "\(simulation.starts)")
+  }
+
+  @Test("an entity that a reload took away and another one brought back does not run twice at a time")
+  func broughtBack() {
+    var simulation = Simulation([Self.every("a", 10)])
+    simulation.run(until: 1) { _, _ in (8, .success) }
+    simulation.timetable.set([], parallel: 4, at: simulation.now)
+    simulation.timetable.set([Self.every("a", 10)], parallel: 4, at: simulation.now)
+    simulation.run(until: 12) { _, _ in (1, .success) }
+    #expect(simulation.starts == ["0 a", "10 a"])
+  }
 }

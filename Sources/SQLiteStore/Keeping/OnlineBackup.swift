@@ -33,6 +33,8 @@ struct OnlineBackup {
     copy.close()
     try cancellation.check()
     let backup = Backup(file: file, bytes: partial.size)
+    // Somebody may have put something there meanwhile.
+    try demandReplaceable(file, key: key)
     try partial.putInPlace()
     return backup
   }

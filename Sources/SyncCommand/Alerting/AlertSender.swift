@@ -95,6 +95,16 @@ final class AlertSender: Sendable {
     timer.cancel()
   }
 
+  /// Ends what is being sent, and what waits.
+  func giveUp() {
+    let worker = state.withLock { state in
+      state.counts.dropped += state.waiting.count
+      (state.waiting, state.isFinished) = ([], true)
+      return state.worker
+    }
+    worker?.cancel()
+  }
+
   private func work() async {
     while let alert = next() {
       await withTaskGroup(of: Void.self) { group in

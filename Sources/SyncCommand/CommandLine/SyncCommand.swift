@@ -93,8 +93,12 @@ extension SyncCommand {
   ) async -> ExitStatus {
     let isService = command == .watch
     let watch = WatchCommand(program, version: version, again: again)
+    let console = program.console
+    // It begins when signals are heard.
+    let (start, begin) = AsyncStream<Void>.makeStream()
     let task = Task { () -> ExitStatus in
-      switch command {
+      for await _ in start { break }
+      return switch command {
       case .once: await OnceCommand(program).run()
       case .watch: await watch.run()
       case .plan: await PlanCommand(program).run()
@@ -110,7 +114,6 @@ extension SyncCommand {
       case .config, .completions, .manual, .doctor: .done
       }
     }
-    let console = program.console
     let hangup: @Sendable () -> Void = {
       // A terminal that was closed, rather than an administrator.
       if console.isErrorTerminal && isatty(2) == 0 { task.cancel() } else { watch.reload() }
@@ -119,6 +122,7 @@ extension SyncCommand {
       others: isService ? [SIGHUP: hangup, SIGUSR1: watch.syncNow] : [:],
       lateStatus: { isService ? 0 : 128 + $0 }
     ) { task.cancel() }
+    begin.finish()
     let status = await task.value
     if !isService { await program.store.close() }
     guard let signal = signals.received else { return status }

@@ -70,8 +70,10 @@ struct Configuration: Sendable {
 
   /// - Throws: `UsageError` for everything that is not understood.
   init(_ invocation: Invocation, environment: [String: String], names: Names) throws {
-    let given = invocation[.config] ?? environment["SYNCD_CONFIG"]
-    profile = invocation[.profile] ?? environment["SYNCD_PROFILE"]
+    // An empty variable says nothing.
+    func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+    let given = invocation[.config] ?? variable("SYNCD_CONFIG")
+    profile = invocation[.profile] ?? variable("SYNCD_PROFILE")
     for path in given.map({ [$0] }) ?? Self.defaultPaths {
       if try read(path, mustExist: given != nil, names) { break }
     }
@@ -113,12 +115,19 @@ struct Configuration: Sendable {
   }
 
   private mutating func apply(_ content: Data, file: String, _ names: Names) throws {
+    if content.allSatisfy({ $0 <= 0x20 }) {
+      throw UsageError("the configuration file \(file) is empty; write {}")
+    }
     let decoder = JSONDecoder()
     decoder.allowsJSON5 = true
     let root: ConfigurationValue
     do { root = try decoder.decode(ConfigurationValue.self, from: content) } catch {
       throw UsageError(
         "the configuration file \(file) is not JSON (comments are allowed): \(Self.reason(error))")
+    }
+    if let repeated = RepeatedKey.find(in: Array(content)) {
+      throw UsageError(
+        "\(file), line \(repeated.line): the key \"\(repeated.key)\" is there twice in one object")
     }
     guard case .object(var members) = root else { throw UsageError("\(file): the file has to be an object") }
     let profiles = members.removeValue(forKey: "profiles")

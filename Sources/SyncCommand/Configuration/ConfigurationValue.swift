@@ -22,7 +22,8 @@ enum ConfigurationValue: Sendable, Hashable, Decodable {
     } else if container.decodeNil() {
       self = .null
     } else {
-      self = .number(try container.decode(Double.self))
+      // What is beyond all numbers is none that any key takes.
+      self = .number((try? container.decode(Double.self)) ?? .nan)
     }
   }
 }

@@ -100,6 +100,7 @@ struct Setting: Sendable {
   /// The location of a store, or what a variable or a credential holds of it.
   func location() throws -> String {
     let text = try text()
+    guard !text.isEmpty else { throw UsageError("\(place) is empty; it has to say where the rows are kept") }
     guard ["env:", "credential:"].contains(where: text.hasPrefix) else { return text }
     do { return try secret().resolve() } catch let error as DeclarationError {
       throw UsageError("\(place): \(error.message)")

@@ -25,6 +25,8 @@ struct Timetable {
   }
 
   private(set) var entries: [Entry] = []
+  /// Entities that are no longer wanted, and still run.
+  private var leaving: [Entry] = []
   private var parallel: Int
   /// A part of 1, at random.
   private let fraction: () -> Double
@@ -60,8 +62,10 @@ struct Timetable {
   /// that were there keep their cadence; new ones are due at once.
   mutating func set(_ wanted: [Wanted], parallel: Int, at now: Moment) {
     self.parallel = parallel
+    let known = entries + leaving
+    leaving = known.filter { entry in entry.isRunning && !wanted.contains { $0.name == entry.name } }
     entries = wanted.map { wanted in
-      guard var entry = entries.first(where: { $0.name == wanted.name }) else {
+      guard var entry = known.first(where: { $0.name == wanted.name }) else {
         return Entry(
           name: wanted.name, schedule: wanted.schedule, predecessors: wanted.predecessors,
           rivals: wanted.rivals, cadence: now.instant, due: now.instant)
@@ -95,7 +99,10 @@ struct Timetable {
     var busy = Set(running)
     var started: [String] = []
     for index in due.sorted(by: { (entries[$0].due, $0) < (entries[$1].due, $1) }) where room > 0 {
-      guard entries[index].predecessors.isDisjoint(with: ahead), entries[index].rivals.isDisjoint(with: busy)
+      // Who has waited for an interval waits no longer: one of several predecessors may always be under way.
+      let isPatient = now.instant - entries[index].due < entries[index].schedule.every
+      guard !isPatient || entries[index].predecessors.isDisjoint(with: ahead),
+        entries[index].rivals.isDisjoint(with: busy)
       else { continue }
       room -= 1
       busy.insert(entries[index].name)
@@ -119,7 +126,10 @@ struct Timetable {
   /// - Returns: whether the entity had failed before and is well again: then those that failed as well are due.
   @discardableResult
   mutating func end(_ name: String, _ end: End, at now: Moment) -> Bool {
-    guard let index = entries.firstIndex(where: { $0.name == name }) else { return false }
+    guard let index = entries.firstIndex(where: { $0.name == name }) else {
+      leaving.removeAll { $0.name == name }
+      return false
+    }
     var entry = entries[index]
     defer { entries[index] = entry }
     entry.isRunning = false

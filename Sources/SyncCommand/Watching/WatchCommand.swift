@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import SyncEngine
 import Synchronization
@@ -12,6 +13,8 @@ struct WatchCommand: Sendable {
     /// Nil for a run that was given up.
     case ended(String, generation: Int, RunResult?)
     case reload
+    /// What the new configuration says; then what else it needs is looked for.
+    case read(Program)
     case reloaded(Result<Program, any Error>)
     case syncNow
   }
@@ -57,9 +60,13 @@ struct WatchCommand: Sendable {
     do {
       try await program.configuration.alerts.check()
       try site.set(program)
-    } catch {
+    } catch let error as UsageError {
       program.console.complain("\(error)")
       return .usage
+    } catch {
+      // A port that is taken, or an address that is not there yet: another try may go well.
+      program.console.complain("\(error)")
+      return .failed
     }
     defer { site.stop() }
     await loop(manager, state, site)
@@ -87,6 +94,13 @@ struct WatchCommand: Sendable {
 
     await withDiscardingTaskGroup { group in
       var timer: Task<Void, Never>?
+      var (isReloading, isWantedAgain) = (false, false)
+      func finishReload() {
+        isReloading = false
+        // A file that changed meanwhile is read once more.
+        if isWantedAgain { tell.yield(.reload) } else { manager.ready() }
+        isWantedAgain = false
+      }
       tell.yield(.tick)
       for await event in events {
         let now = Timetable.Moment.now
@@ -107,29 +121,43 @@ struct WatchCommand: Sendable {
             retired[index].running -= 1
           }
         case .reload:
-          manager.reloading()
-          // Secrets may be read, from commands too: the loop does not wait for them.
-          group.addTask { [again, tell] in
+          if isReloading {
+            isWantedAgain = true
+          } else {
+            isReloading = true
+            manager.reloading()
+            // It may wait for commands that print secrets: on a thread that nobody else needs.
+            DispatchQueue(label: "configuration").async { [again, tell] in
+              do { tell.yield(.read(try again())) } catch { tell.yield(.reloaded(.failure(error))) }
+            }
+          }
+        case .read(let program):
+          group.addTask { [tell] in
             do {
-              let program = try again()
               try await program.configuration.alerts.check()
               tell.yield(.reloaded(.success(program)))
             } catch { tell.yield(.reloaded(.failure(error))) }
           }
         case .reloaded(.failure(let error)):
           log.write(.error, "the configuration stays as it was: \(error)")
-          manager.ready()
+          finishReload()
         case .reloaded(.success(let program)):
           retired.append(current)
           current = Generation(
             number: current.number + 1, program: program, reporter: RunReporter(program, isTimed: true))
           timetable.set(Self.wanted(program), parallel: program.configuration.parallel, at: now)
           let old = alerts.set(program, current.reporter.log)
-          group.addTask { await old.finish(within: .seconds(60)) }
+          group.addTask {
+            await withTaskCancellationHandler {
+              await old.finish(within: .seconds(60))
+            } onCancel: {
+              old.giveUp()
+            }
+          }
           state.set(program)
           do { try site.set(program) } catch { log.write(.error, "\(error)") }
           current.reporter.log.write(.info, "the configuration was read again")
-          manager.ready()
+          finishReload()
         case .syncNow:
           log.write(.info, "asked to sync now")
           timetable.runNow(at: now)
@@ -147,6 +175,8 @@ struct WatchCommand: Sendable {
           group.addTask { [tell] in
             if site.isOpen { await state.load(entity, program.store) }
             let result = await program.sync(entity, reporter) { state.progress($0) }
+            // Here, so that a run has its line that ends when the program does.
+            if let result { reporter.ended(result) }
             tell.yield(.ended(name, generation: number, result))
           }
         }
@@ -182,7 +212,6 @@ struct WatchCommand: Sendable {
   private func note(
     _ result: RunResult, _ timetable: inout Timetable, _ reporter: RunReporter, at now: Timetable.Moment
   ) {
-    reporter.ended(result)
     let end: Timetable.End =
       switch result {
       case .committed: .success

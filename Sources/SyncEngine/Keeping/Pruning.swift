@@ -128,7 +128,7 @@ package struct Pruning: Sendable {
     let young =
       try id(
         "SELECT id FROM syncd_runs WHERE entity = $1 AND started_at >= $2 ORDER BY id LIMIT 1",
-        time(request.policy.runs)) ?? last
+        time(runs)) ?? last
     let counted =
       try id(
         "SELECT id FROM syncd_runs WHERE entity = $1 ORDER BY id DESC LIMIT 1 OFFSET \(max(1, request.policy.runsPerEntity) - 1)"
@@ -142,6 +142,9 @@ package struct Pruning: Sendable {
       ) ?? last
     return Bounds(entity: entity, young: young, end: end, committed: committed)
   }
+
+  /// For how long runs are kept at least: the guard looks at them whatever a person says.
+  private var runs: Duration { max(request.policy.runs, Self.guarded) }
 
   private func time(_ age: Duration) -> StoredValue {
     // The first year that both stores have a text for.
@@ -158,7 +161,7 @@ package struct Pruning: Sendable {
         """
         SELECT DISTINCT entity FROM \(table) AS kept
         WHERE NOT EXISTS (SELECT 1 FROM syncd_runs AS r WHERE r.entity = kept.entity AND r.started_at >= $1)
-        """, [time(request.policy.runs)])
+        """, [time(runs)])
       for name in names.compactMap({ $0[0] }) where !request.declared.contains(name) {
         let count = try session.change(
           "DELETE FROM \(table) WHERE entity = $1 AND \(key) IN (SELECT \(key) FROM \(table) WHERE entity = $1 LIMIT \(Self.batch))",

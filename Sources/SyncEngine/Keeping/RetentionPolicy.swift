@@ -1,6 +1,6 @@
 /// How long a store keeps what runs leave behind. Rows of entities are no part of it.
 public struct RetentionPolicy: Sendable, Hashable {
-  /// Records of runs that began earlier go. An entity's last run and its last one that was committed stay, and so do
+  /// Records of runs that began earlier go, after two days at the earliest, since the guard of deletions looks at them. An entity's last run and its last one that was committed stay, and so do
   /// runs whose rejected records are still there.
   public var runs: Duration
   /// Of more runs of one entity the oldest go, whatever their age. Those of the last two days that the guard of

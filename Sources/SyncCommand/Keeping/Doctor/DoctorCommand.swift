@@ -26,6 +26,7 @@ struct DoctorCommand {
       invocation, entities: entities, ownVariables: ownVariables)
     let report = FindingReport(console, configuration)
     report.add(found)
+    if knowsAddresses { report.add(await ServiceCheck.run(configuration)) }
     let chosen = entities.filter { entity in
       invocation.entities.isEmpty
         ? !configuration.disabled.contains(entity.name) : invocation.entities.contains(entity.name)
