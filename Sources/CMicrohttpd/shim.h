@@ -5,13 +5,12 @@
 #include <sys/socket.h>
 
 // MHD_start_daemon is variadic, which Swift cannot call. One thread serves all connections, with epoll where it is there; the
-// socket is the daemon's from then on. Of one address half of the connections may be, so that it cannot shut out others.
+// socket is the daemon's from then on.
 static inline struct MHD_Daemon *cmicrohttpd_start(int listener, unsigned int connections, unsigned int idle_seconds,
                                                    size_t connection_memory, MHD_AccessHandlerCallback answer,
                                                    void *context) {
   return MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, answer, context,
                           MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, connections,
-                          MHD_OPTION_PER_IP_CONNECTION_LIMIT, connections / 2,
                           MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                           connection_memory, MHD_OPTION_END);
 }
