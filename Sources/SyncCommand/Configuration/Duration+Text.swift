@@ -1,3 +1,5 @@
+import HTTP
+
 extension Duration {
   /// Reads `200ms`, `30s`, `5m`, `1h` or `1d`; nil for anything else, and for zero.
   init?(text: String) {
@@ -15,15 +17,15 @@ extension Duration {
 
   /// As the configuration has it: `30s`, `5m`, in the largest unit that it is a whole number of.
   var short: String {
-    let count = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-    for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)] as [(String, Int64)]
+    let count = milliseconds
+    for (unit, size) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)] as [(String, Int)]
     where count >= size && count % size == 0 { return "\(count / size)\(unit)" }
     return "\(count)ms"
   }
 
   /// `12 ms`, or from a second on `1.02 s`.
   var readable: String {
-    let thousandths = components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    let thousandths = milliseconds
     if thousandths < 1000 { return "\(thousandths) ms" }
     let hundredths = thousandths / 10 % 100
     return "\(thousandths / 1000).\(hundredths < 10 ? "0" : "")\(hundredths) s"

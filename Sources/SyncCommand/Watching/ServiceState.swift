@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HTTP
 import SyncEngine
 import Synchronization
 
@@ -62,7 +63,7 @@ final class ServiceState: Sendable {
           continue
         }
         state.snapshot.entities[index].nextRun =
-          entry.isRunning ? nil : now.wall + (entry.due - now.instant).milliseconds
+          entry.isRunning ? nil : now.wall + Int64((entry.due - now.instant).milliseconds)
       }
     }
   }

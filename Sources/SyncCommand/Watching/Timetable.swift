@@ -1,3 +1,4 @@
+import HTTP
 import SyncEngine
 
 /// Which entities are due: an account of times without a clock of its own, so that it can be tested without waiting.
@@ -114,7 +115,7 @@ struct Timetable {
 
   /// Where the wall clock was set, aligned times are others.
   private mutating func realign(at now: Moment) {
-    let difference = now.wall - (now.instant - origin.instant).milliseconds - origin.wall
+    let difference = now.wall - Int64((now.instant - origin.instant).milliseconds) - origin.wall
     guard abs(difference) > 1000 else { return }
     origin = now
     for index in entries.indices
@@ -182,8 +183,4 @@ struct Timetable {
     }
     entry.due = entry.cadence + entry.schedule.jitter * fraction()
   }
-}
-
-extension Duration {
-  var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }
