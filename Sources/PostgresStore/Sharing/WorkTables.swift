@@ -340,8 +340,9 @@ enum WorkTables {
       LEFT JOIN syncd_slices k USING (entity, slice) WHERE u.entity = $1 AND u.slice <> ''
       """, [.text(entity)]
     ) { row in
-      let isProven = row.bytes(0, 0).first == 1 && !row.isNull(0, 1)
-      body(SliceRecord(isProven: isProven, keys: isProven ? Array(row.bytes(0, 1)) : []))
+      let isProven = row.bytes(0, 0).first == 1
+      body(
+        SliceRecord(isProven: isProven, keys: isProven && !row.isNull(0, 1) ? Array(row.bytes(0, 1)) : nil))
     }
   }
 
@@ -379,15 +380,12 @@ enum WorkTables {
     change += ", finished_at = clock_timestamp(), failures = 0"
     if let slice = settlement.slice {
       change += ", generation = \(claim.generation), is_proven = \(slice.isProven)"
+      try keep(slice, of: claim, in: connection)
+    } else if !settlement.closesGeneration {
+      // An entity that is not cut has no slices any more.
       try connection.run(
-        """
-        INSERT INTO syncd_slices AS k (entity, slice, generation, keys) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (entity, slice) DO UPDATE SET generation = excluded.generation,
-          keys = CASE WHEN k.keys = excluded.keys THEN k.keys ELSE excluded.keys END
-        """,
-        [
-          .text(claim.unit.entity), .text(claim.unit.slice), .integer(claim.generation), .blob(slice.keys),
-        ])
+        "DELETE FROM syncd_units WHERE entity = $1 AND slice <> '' AND holder IS NULL",
+        [.text(claim.unit.entity)])
     }
     if settlement.closesGeneration {
       change += ", generation = generation + 1, generation_at = clock_timestamp()"
@@ -395,6 +393,26 @@ enum WorkTables {
     let ended = try connection.run("UPDATE syncd_units u SET \(change) WHERE \(held)", identity(claim))
     // A lease may end while a long transaction goes on.
     guard ended.changes == 1 else { throw ClaimLost(claim.unit) }
+  }
+
+  /// Of a slice's runs the last are kept: there may be very many slices.
+  private static let keptRuns = 100
+
+  private static func keep(_ slice: SliceRecord, of claim: Claim, in connection: Connection) throws {
+    if let keys = slice.keys {
+      try connection.run(
+        """
+        INSERT INTO syncd_slices AS k (entity, slice, generation, keys) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (entity, slice) DO UPDATE SET generation = excluded.generation,
+          keys = CASE WHEN k.keys = excluded.keys THEN k.keys ELSE excluded.keys END
+        """,
+        [.text(claim.unit.entity), .text(claim.unit.slice), .integer(claim.generation), .blob(keys)])
+    }
+    try connection.run(
+      """
+      DELETE FROM syncd_runs WHERE entity = $1 AND rejected = 0
+      AND id < (SELECT id FROM syncd_runs WHERE entity = $1 ORDER BY id DESC LIMIT 1 OFFSET \(keptRuns - 1))
+      """, [.text(claim.unit.name)])
   }
 
   /// Where the last slice of a generation has ended, the entity is due: what no slice saw is gone.
