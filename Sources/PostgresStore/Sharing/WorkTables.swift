@@ -8,7 +8,7 @@ enum WorkTables {
     (
       "syncd_workers",
       """
-      (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL, pid integer NOT NULL,
+      (id bigint PRIMARY KEY, name text NOT NULL, pid integer NOT NULL,
       started_at timestamptz NOT NULL, seen_at timestamptz NOT NULL, expires_at timestamptz NOT NULL)
       """
     ),
@@ -58,24 +58,22 @@ enum WorkTables {
 
   // MARK: Workers
 
-  /// The advisory locks of workers: "sync" in bytes, and the worker's number
-  /// (postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADVISORY-LOCKS).
-  private static let lockClass = 0x7379_6E63
-
   /// What a worker's sessions are called.
   static func application(of worker: Int64) -> String { "syncd worker \(worker)" }
 
   /// Adds a worker, whose session holds the lock that says that it is there. In a transaction.
+  ///
+  /// Its number is a random one: it is the key of the lock, and in the name of its sessions, which are those of all schemas of
+  /// a database (postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADVISORY-LOCKS).
   static func join(as name: String, lease: Duration, in connection: Connection) throws -> Int64 {
-    let id = try connection.integer(
+    let id = Int64.random(in: 1...Int64.max)
+    try connection.run(
       """
-      INSERT INTO syncd_workers (name, pid, started_at, seen_at, expires_at)
-      VALUES ($1, pg_backend_pid(), clock_timestamp(), clock_timestamp(), clock_timestamp() + $2::bigint * interval '1 millisecond')
-      RETURNING id
-      """, .text(name), milliseconds(lease))
-    guard let id else { throw StoreError("the server did not add the worker") }
-    try connection.run("SELECT pg_advisory_lock(\(lockClass), $1::bigint::integer)", [.integer(Int64(id))])
-    return Int64(id)
+      INSERT INTO syncd_workers (id, name, pid, started_at, seen_at, expires_at)
+      VALUES ($1, $2, pg_backend_pid(), clock_timestamp(), clock_timestamp(), clock_timestamp() + $3::bigint * interval '1 millisecond')
+      """, [.integer(id), .text(name), milliseconds(lease)])
+    try connection.run("SELECT pg_advisory_lock($1)", [.integer(id)])
+    return id
   }
 
   /// False where the lease has ended.
@@ -96,7 +94,7 @@ enum WorkTables {
     let gone = try connection.run(
       """
       SELECT id FROM syncd_workers w WHERE expires_at < clock_timestamp() OR NOT EXISTS (
-        SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = \(lockClass) AND objid = w.id AND objsubid = 2 AND granted
+        SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND (classid::bigint << 32) | objid::bigint = w.id
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
       ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
       """)
@@ -126,7 +124,7 @@ enum WorkTables {
       "UPDATE syncd_units SET holder = NULL, fence = fence + 1, ready_at = least(ready_at, clock_timestamp()) WHERE holder = $1",
       [.integer(worker)])
     try connection.run("DELETE FROM syncd_workers WHERE id = $1", [.integer(worker)])
-    try connection.run("SELECT pg_advisory_unlock(\(lockClass), $1::bigint::integer)", [.integer(worker)])
+    try connection.run("SELECT pg_advisory_unlock($1)", [.integer(worker)])
   }
 
   /// Gives back what a worker holds and does not know of, since the answer to a claim or the end of one was lost.
