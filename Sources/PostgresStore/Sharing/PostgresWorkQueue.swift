@@ -62,11 +62,20 @@ final class PostgresWorkQueue: WorkQueue {
     try await connection.perform { connection, generation in
       let (worker, known, declared) = self.state.withLock { ($0.worker, $0.generation, $0.schedules) }
       guard let worker, known == generation else { throw StoreError("the connection to the server was lost") }
-      if declared != schedules {
+      func declare() throws {
         try connection.transaction { try WorkTables.declare(schedules, in: connection) }
         self.state.withLock { $0.schedules = schedules }
       }
-      let found = try WorkTables.readiness(of: schedules.keys.sorted(), in: connection)
+      func look() throws -> [WorkTables.Readiness] {
+        try WorkTables.readiness(of: schedules.keys.sorted(), in: connection)
+      }
+      if declared != schedules { try declare() }
+      var found = try look()
+      // Somebody may have deleted what there is to do.
+      if found.contains(where: { $0.wait == nil && !$0.isHeld }) {
+        try declare()
+        found = try look()
+      }
       let busy = Set(found.filter { $0.isHeld || $0.wait.map { $0 <= 0 } == true }.map(\.entity))
       var due: [(name: String, schedule: Schedule, wait: Int)] = []
       var next: Int?

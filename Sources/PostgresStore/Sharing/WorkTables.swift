@@ -133,7 +133,8 @@ enum WorkTables {
     try connection.run(
       """
       UPDATE syncd_units SET holder = NULL, fence = fence + 1, ready_at = least(ready_at, clock_timestamp())
-      WHERE holder = $1 AND entity || ' ' || slice <> ALL ($2::text[])
+      WHERE (entity, slice) IN (SELECT entity, slice FROM syncd_units
+        WHERE holder = $1 AND entity || ' ' || slice <> ALL ($2::text[]) FOR UPDATE SKIP LOCKED)
       """, [.integer(worker), .text(array(known))])
   }
 
@@ -151,10 +152,12 @@ enum WorkTables {
       SELECT e, '', m, clock_timestamp(), clock_timestamp(), 1, clock_timestamp()
       FROM unnest($1::text[], $2::bigint[]) AS n(e, m) ON CONFLICT DO NOTHING
       """, parameters)
-    // A shorter interval counts from the last run.
+    // A shorter interval counts from the last run, and so do the times after that.
     try connection.run(
       """
-      UPDATE syncd_units u SET every_ms = m, ready_at = CASE WHEN failures = 0
+      UPDATE syncd_units u SET every_ms = m,
+        cadence_at = least(cadence_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond'),
+        ready_at = CASE WHEN failures = 0
         THEN least(ready_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond') ELSE ready_at END
       FROM unnest($1::text[], $2::bigint[]) AS n(e, m) WHERE u.entity = e AND u.every_ms <> m AND u.holder IS NULL
       """, parameters)
@@ -184,16 +187,20 @@ enum WorkTables {
   }
 
   /// Claims units that are due, of the entities in their order.
+  ///
+  /// The worker's row is held meanwhile: whoever reaps it would not see what it is claiming, which nobody would free then.
   static func claim(
     for worker: Int64, _ entities: [(name: String, schedule: Schedule)], limit: Int, in connection: Connection
   ) throws -> [Claim] {
     let rows = try connection.run(
       """
-      WITH chosen AS MATERIALIZED (
+      WITH me AS MATERIALIZED (
+        SELECT FROM syncd_workers WHERE id = $3 AND expires_at > clock_timestamp() FOR KEY SHARE),
+      chosen AS MATERIALIZED (
         SELECT u.entity, u.slice FROM unnest($1::text[]) WITH ORDINALITY AS n(e, place) CROSS JOIN LATERAL (
           SELECT entity, slice FROM syncd_units WHERE entity = n.e AND holder IS NULL AND ready_at <= clock_timestamp()
           ORDER BY ready_at LIMIT $2::bigint FOR UPDATE SKIP LOCKED) u
-        WHERE EXISTS (SELECT FROM syncd_workers WHERE id = $3 AND expires_at > clock_timestamp())
+        WHERE EXISTS (SELECT FROM me)
         LIMIT $2::bigint)
       UPDATE syncd_units u SET holder = $3, fence = u.fence + 1, claimed_at = clock_timestamp()
       FROM chosen c WHERE u.entity = c.entity AND u.slice = c.slice
@@ -274,16 +281,22 @@ enum WorkTables {
       """, parameters
     ).changes
     // One that is under way goes the next time.
-    let removed = try connection.run(
+    let gone = try connection.run(
       """
       DELETE FROM syncd_units WHERE entity = $1 AND slice <> '' AND holder IS NULL
-      AND NOT EXISTS (SELECT FROM unnest($2::text[]) AS n(s) WHERE s = slice)
-      """, parameters
-    ).changes
+      AND NOT EXISTS (SELECT FROM unnest($2::text[]) AS n(s) WHERE s = slice) RETURNING slice
+      """, parameters)
+    let removed = gone.count
     if removed > 0 {
+      // A slice that comes back is a new one: the database may have deleted rows of it with its parent.
+      let slices = (0..<removed).map { WorkUnit(entity: claim.unit.entity, slice: gone.text($0, 0) ?? "") }
       try connection.run(
-        "DELETE FROM syncd_slices k WHERE entity = $1 AND NOT EXISTS (SELECT FROM syncd_units u WHERE u.entity = k.entity AND u.slice = k.slice)",
-        [.text(claim.unit.entity)])
+        "DELETE FROM syncd_slices WHERE entity = $1 AND slice = ANY ($2::text[])",
+        [.text(claim.unit.entity), .text(array(slices.map(\.slice)))])
+      for table in ["syncd_state", "syncd_pages"] {
+        try connection.run(
+          "DELETE FROM \(table) WHERE entity = ANY ($1::text[])", [.text(array(slices.map(\.name)))])
+      }
     }
     try connection.run(
       "UPDATE syncd_units u SET \(rescheduled(claim.schedule)), finished_at = clock_timestamp(), failures = 0 WHERE \(held)",
@@ -326,6 +339,15 @@ enum WorkTables {
     (sums.duplicates, sums.rejected) = (sum(7), sum(8))
     (generation.sums, generation.firstDoubt) = (sums, runs.text(0, 9))
     return generation
+  }
+
+  /// Whether a generation of slices goes on in which all of them were walked. In the transaction of its end.
+  static func isComplete(_ claim: Claim, in connection: Connection) throws -> Bool {
+    try connection.text(
+      """
+      SELECT 1 FROM syncd_units e WHERE entity = $1 AND slice = '' AND generation = $2 AND NOT EXISTS (
+        SELECT FROM syncd_units s WHERE s.entity = e.entity AND s.slice <> '' AND s.generation < e.generation)
+      """, .text(claim.unit.entity), .integer(claim.generation)) != nil
   }
 
   /// Calls `body` with what each slice has seen in its last run.
@@ -405,6 +427,11 @@ enum WorkTables {
           keys = CASE WHEN k.keys = excluded.keys THEN k.keys ELSE excluded.keys END
         """,
         [.text(claim.unit.entity), .text(claim.unit.slice), .integer(claim.generation), .blob(keys)])
+    } else {
+      // Those of a run before it do not hold what this one wrote.
+      try connection.run(
+        "DELETE FROM syncd_slices WHERE entity = $1 AND slice = $2",
+        [.text(claim.unit.entity), .text(claim.unit.slice)])
     }
     try connection.run(
       """
@@ -413,12 +440,13 @@ enum WorkTables {
       """, [.text(claim.unit.name)])
   }
 
-  /// Where the last slice of a generation has ended, the entity is due: what no slice saw is gone.
+  /// Where the last slice of a generation has ended, the entity is due: what no slice saw is gone. An end that has failed or
+  /// was refused has its time already.
   static func noteEnd(of entity: String, in connection: Connection) throws {
     try connection.run(
       """
       UPDATE syncd_units e SET ready_at = clock_timestamp() WHERE entity = $1 AND slice = '' AND holder IS NULL
-      AND ready_at > clock_timestamp()
+      AND ready_at > clock_timestamp() AND failures = 0
       AND EXISTS (SELECT FROM syncd_units s WHERE s.entity = $1 AND s.slice <> '')
       AND NOT EXISTS (SELECT FROM syncd_units s WHERE s.entity = $1 AND s.slice <> '' AND s.generation < e.generation)
       """, [.text(entity)])
