@@ -89,7 +89,8 @@ struct SharedWatchTests {
       is: "0\n0")
   }
 
-  @Test("SIGTERM gives back at once what a worker holds, however long its lease is", arguments: [true, false])
+  @Test(
+    "SIGTERM gives back at once what a worker holds, however long its lease is", arguments: [true, false])
   func givesBack(_ isAsked: Bool) throws {
     let database = try PostgresDatabase()
     let stalled = [Route("/books", file: WatchProcess.books.file, fault: "slow", pause: 60)]
@@ -138,7 +139,9 @@ struct SharedWatchTests {
     // A store that cannot be shared: it goes on as before.
     try watch.configure(#""store": "x.sqlite", "shared": true,"#, entities: Self.others)
     watch.send(SIGHUP)
-    try watch.wait("the refusal") { watch.errors.contains("the configuration stays as it was: work is shared by") }
+    try watch.wait("the refusal") {
+      watch.errors.contains("the configuration stays as it was: work is shared by")
+    }
     let count = watch.lines.count
     try watch.wait("runs as before") { watch.lines.count > count + 2 }
     // Alone again, on the same store.
@@ -170,12 +173,14 @@ struct SharedWatchTests {
     let port = server.url.split(separator: ":").last?.prefix { $0.isNumber } ?? ""
     let watch = try WatchProcess()
     try watch.configure(
-      #""store": "\#(server.url)", "shared": true, "interval": "100ms", "lease": "10m","#, entities: Self.others)
+      #""store": "\#(server.url)", "shared": true, "interval": "100ms", "lease": "10m","#,
+      entities: Self.others)
     try watch.start()
     try watch.wait("a run") { watch.lines.count >= 1 }
     // The processes of the server that serve it stop where they are.
     let sessions = try Postgres.rows(
-      server.url, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+      server.url,
+      "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
     ).split(separator: "\n").compactMap { pid_t($0) }
     #expect(!sessions.isEmpty, "\(port)")
     for session in sessions { kill(session, SIGSTOP) }

@@ -185,7 +185,8 @@ struct FenceTests {
 
   /// Sessions of a worker whose lease is over are ended: it may find the one or the other first.
   private func isLost(_ said: String, _ unit: String) -> Bool {
-    said.contains("lease of \(unit) ended") || said.hasPrefix("\(unit): the connection to the server was lost")
+    said.contains("lease of \(unit) ended")
+      || said.hasPrefix("\(unit): the connection to the server was lost")
   }
 
   private func lines(_ what: String, _ units: String...) -> [String] {

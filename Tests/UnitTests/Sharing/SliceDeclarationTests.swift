@@ -35,20 +35,24 @@ struct SliceDeclarationTests {
       refusal(Source(.probe, "c", paging: .none, slices: .parents(in: 4)))
         == "cut: slices of parents need parents: Parents(….self)")
     #expect(
-      refusal(Source(.probe, path, paging: .none, parents: Parents(Parent.self, grouped: 5), slices: .parents))
+      refusal(
+        Source(.probe, path, paging: .none, parents: Parents(Parent.self, grouped: 5), slices: .parents))
         == "cut: its requests are made for 5 parents at once; spread them over slices: .parents(in: 16)")
     #expect(
       refusal(
-        Source(.probe, path, paging: .none, parents: Parents(Parent.self, grouped: 5), slices: .parents(in: 16)))
+        Source(
+          .probe, path, paging: .none, parents: Parents(Parent.self, grouped: 5), slices: .parents(in: 16)))
         == "accepted")
     for count in [0, -1, 65_537] {
       #expect(
-        refusal(Source(.probe, path, paging: .none, parents: Parents(Parent.self), slices: .parents(in: count)))
+        refusal(
+          Source(.probe, path, paging: .none, parents: Parents(Parent.self), slices: .parents(in: count)))
           == "cut: parents in \(count) slices; there can be 1 to 65,536")
     }
     for count in [1, 65_536] {
       #expect(
-        refusal(Source(.probe, path, paging: .none, parents: Parents(Parent.self), slices: .parents(in: count)))
+        refusal(
+          Source(.probe, path, paging: .none, parents: Parents(Parent.self), slices: .parents(in: count)))
           == "accepted")
     }
     #expect(
@@ -57,7 +61,8 @@ struct SliceDeclarationTests {
     #expect(
       refusal(
         Source(
-          .probe, "c", paging: .windows(from: "f", to: "t", since: Date(), step: .seconds(60)), slices: .windows))
+          .probe, "c", paging: .windows(from: "f", to: "t", since: Date(), step: .seconds(60)),
+          slices: .windows))
         == "accepted")
   }
 
@@ -65,16 +70,21 @@ struct SliceDeclarationTests {
   func values() {
     let path = "c/{parent.region}"
     #expect(
-      refusal(Source(.probe, path, paging: .none, parents: Parents(values: [String](), as: "region"), slices: .parents))
+      refusal(
+        Source(
+          .probe, path, paging: .none, parents: Parents(values: [String](), as: "region"), slices: .parents))
         == "cut: its parents are declared values, and there is none")
     #expect(
-      refusal(Source(.probe, path, paging: .none, parents: Parents(values: ["eu", "us", "eu"], as: "region")))
+      refusal(
+        Source(.probe, path, paging: .none, parents: Parents(values: ["eu", "us", "eu"], as: "region")))
         == "cut: of the declared values for \"region\" one is there twice")
     #expect(
       refusal(Source(.probe, path, paging: .none, parents: Parents(values: ["eu"], as: "area")))
-        == "cut: \"parent.region\" is read, but the declared values have no column \"region\"; they have area")
+        == "cut: \"parent.region\" is read, but the declared values have no column \"region\"; they have area"
+    )
     #expect(
-      refusal(Source(.probe, path, paging: .none, parents: Parents(values: [1, 2], as: "region"), slices: .parents))
+      refusal(
+        Source(.probe, path, paging: .none, parents: Parents(values: [1, 2], as: "region"), slices: .parents))
         == "accepted")
   }
 }

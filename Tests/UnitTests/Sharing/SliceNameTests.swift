@@ -63,7 +63,8 @@ struct SliceNameTests {
     #expect(try name(Child<OfNamed>.self, .text("")) == "''")
     #expect(try name(Child<OfPair>.self, .text("x"), .integer(7)) == "x,7")
     #expect(try name(Child<OfPair>.self, .text(""), .integer(7)) == ",7")
-    #expect(WorkUnit(entity: "line", slice: "x,7").name == "line[x,7]" && WorkUnit(entity: "line").name == "line")
+    #expect(
+      WorkUnit(entity: "line", slice: "x,7").name == "line[x,7]" && WorkUnit(entity: "line").name == "line")
   }
 
   @Test("parents are spread evenly over buckets, the same way each time", arguments: [1, 2, 16, 1000])
@@ -79,7 +80,8 @@ struct SliceNameTests {
     let mean = Double(parents) / Double(count)
     // Of a random spread six standard deviations are never met.
     let bound = 6 * mean.squareRoot()
-    #expect(sizes.allSatisfy { abs(Double($0) - mean) <= bound }, "\(sizes.min()!) to \(sizes.max()!) of \(mean)")
+    #expect(
+      sizes.allSatisfy { abs(Double($0) - mean) <= bound }, "\(sizes.min()!) to \(sizes.max()!) of \(mean)")
     // Fixed for ever: programs of several versions and machines share them.
     #expect(
       ["a", "b", "ü"].map { Engine.ParentRow(sent: [], key: [.text($0)]).bucket(of: 65_536) }
@@ -134,7 +136,8 @@ struct SliceNameTests {
     let day = 86_400_000
     let start = Date(timeIntervalSince1970: Date().timeIntervalSince1970 - 10.5 * 86_400)
     let paging = Paging.windows(from: "f", to: "t", since: start, step: .milliseconds(day))
-    let beginnings = try #require(paging.windows)(1000)
+    let list = try #require(paging.windows)
+    let beginnings = list(1000)
     #expect(beginnings.count == 11)
     #expect(zip(beginnings, beginnings.dropFirst()).allSatisfy { $1 - $0 == day })
     // The last one reaches past the present.
@@ -143,8 +146,10 @@ struct SliceNameTests {
       var text = Timestamp.text(begin)
       #expect(text.withUTF8 { Timestamp.parse($0) } == begin)
     }
-    let tiny = Paging.windows(from: "f", to: "t", since: Date(timeIntervalSince1970: 0), step: .milliseconds(1))
-    #expect(try #require(tiny.windows)(1_000_001).count == 1_000_001)
+    let tiny = Paging.windows(
+      from: "f", to: "t", since: Date(timeIntervalSince1970: 0), step: .milliseconds(1))
+    let listTiny = try #require(tiny.windows)
+    #expect(listTiny(1_000_001).count == 1_000_001)
     #expect(Paging.none.windows == nil)
   }
 }
