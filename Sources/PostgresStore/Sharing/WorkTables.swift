@@ -141,7 +141,9 @@ enum WorkTables {
   // MARK: Units
 
   /// Adds the entities that are not there yet, due at once, and takes over new intervals. In a transaction.
-  static func declare(_ schedules: [String: Schedule], in connection: Connection) throws {
+  ///
+  /// - Returns: false where some units have other intervals still.
+  static func declare(_ schedules: [String: Schedule], in connection: Connection) throws -> Bool {
     let entities = schedules.sorted { $0.key < $1.key }
     let parameters: [StoredValue] = [
       .text(array(entities.map(\.key))), .text(array(entities.map { String($0.value.every.milliseconds) })),
@@ -152,15 +154,21 @@ enum WorkTables {
       SELECT e, '', m, clock_timestamp(), clock_timestamp(), 1, clock_timestamp()
       FROM unnest($1::text[], $2::bigint[]) AS n(e, m) ON CONFLICT DO NOTHING
       """, parameters)
-    // A shorter interval counts from the last run, and so do the times after that.
+    // A shorter interval counts from the last run, and so do the times after that. A unit that is under way has it when it ends.
+    // Who is just committing one is not waited for: the lease would end meanwhile.
     try connection.run(
       """
       UPDATE syncd_units u SET every_ms = m,
         cadence_at = least(cadence_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond'),
         ready_at = CASE WHEN failures = 0
         THEN least(ready_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond') ELSE ready_at END
-      FROM unnest($1::text[], $2::bigint[]) AS n(e, m) WHERE u.entity = e AND u.every_ms <> m AND u.holder IS NULL
+      FROM (SELECT entity, slice, m FROM unnest($1::text[], $2::bigint[]) AS n(e, m) JOIN syncd_units ON entity = e AND every_ms <> m
+        FOR UPDATE OF syncd_units SKIP LOCKED) c
+      WHERE u.entity = c.entity AND u.slice = c.slice
       """, parameters)
+    return try connection.text(
+      "SELECT 1 FROM unnest($1::text[], $2::bigint[]) AS n(e, m) JOIN syncd_units ON entity = e AND every_ms <> m LIMIT 1",
+      parameters[0], parameters[1]) == nil
   }
 
   /// What is known of an entity's units before one is claimed.
@@ -231,20 +239,17 @@ enum WorkTables {
   /// The next time of a cadence that is still to come, as SQL; what was missed is not made up for. A run that was wanted
   /// between two times leaves the later one where it is.
   private static func next(_ schedule: Schedule) -> String {
-    let every = max(1, schedule.every.milliseconds)
-    if schedule.isAligned {
-      return
-        "to_timestamp((floor(extract(epoch FROM statement_timestamp()) * 1000 / \(every)) + 1) * \(every) / 1000)"
-    }
-    return
-      "cadence_at + greatest(0, floor(extract(epoch FROM statement_timestamp() - cadence_at) * 1000 / \(every)) + 1) * \(every) * interval '1 millisecond'"
+    // The interval of the row: it may have changed since the claim.
+    schedule.isAligned
+      ? "to_timestamp((floor(extract(epoch FROM statement_timestamp()) * 1000 / every_ms) + 1) * every_ms / 1000)"
+      : "cadence_at + greatest(0, floor(extract(epoch FROM statement_timestamp() - cadence_at) * 1000 / every_ms) + 1) * every_ms * interval '1 millisecond'"
   }
 
   /// The columns of a unit that has run, or is passed over until its next time.
   private static func rescheduled(_ schedule: Schedule) -> String {
     let (next, jitter) = (next(schedule), schedule.jitter.milliseconds)
     return
-      "holder = NULL, every_ms = \(max(1, schedule.every.milliseconds)), cadence_at = \(next), ready_at = \(next) + random() * \(jitter) * interval '1 millisecond'"
+      "holder = NULL, cadence_at = \(next), ready_at = \(next) + random() * \(jitter) * interval '1 millisecond'"
   }
 
   /// Ends a claim without a commit.

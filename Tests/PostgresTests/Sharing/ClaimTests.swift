@@ -62,17 +62,18 @@ struct ClaimTests {
     try place.rows(
       "INSERT INTO syncd_units (entity, slice, every_ms, cadence_at, ready_at) SELECT 'line', n::text, 1000, now(), now() FROM generate_series(1, 300) n"
     )
-    let claims = try await withThrowingTaskGroup(of: [Claim].self) { group in
+    let taken = try await withThrowingTaskGroup(of: (SharedWorker, [Claim]).self) { group in
       for number in 0..<20 {
         group.addTask {
           let worker = try await place.worker("w\(number)", Cut.Line.self)
           var mine: [Claim] = []
           while mine.count < 15 { mine += try await worker.claim(limit: 5) }
-          return mine
+          return (worker, mine)
         }
       }
-      return try await group.reduce(into: []) { $0 += $1 }
+      return try await group.reduce(into: []) { $0.append($1) }
     }
+    let claims = taken.flatMap(\.1)
     #expect(Set(claims.map(\.unit)).count == claims.count && claims.count == 300)
     #expect(try place.rows("SELECT count(*) FROM syncd_units WHERE holder IS NULL") == "0")
   }
@@ -189,6 +190,28 @@ struct ClaimTests {
     let minutes = try place.rows(
       "SELECT round(extract(epoch FROM ready_at - finished_at) / 60) FROM syncd_units")
     #expect((Double(minutes) ?? 0) > 1400, "\(minutes)")
+  }
+
+  @Test(
+    "an interval that changes while a unit is under way holds when that ends; a commit under way is not waited for"
+  )
+  func changedMeanwhile() async throws {
+    let place = try SharedPlace()
+    try place.server.serve([Route("/items", body: "[]")])
+    let one = try await place.worker("one", A.self, B.self, every: .seconds(86_400))
+    let claims = try await one.claim()
+    let session = try PostgresSession(place.schema.url)
+    _ = try session.rows("BEGIN; SELECT * FROM syncd_units WHERE entity = 'b' FOR UPDATE")
+    let two = try await place.worker("two", A.self, B.self, every: .seconds(600))
+    #expect(try await two.claim().isEmpty)
+    let intervals = "SELECT entity, every_ms / 1000 FROM syncd_units ORDER BY 1"
+    expect(try place.rows(intervals), is: "a | 600\nb | 86400")
+    _ = try session.rows("COMMIT")
+    #expect(try await two.claim().isEmpty)
+    for claim in claims { _ = await one.run(claim) }
+    expect(try place.rows(intervals), is: "a | 600\nb | 600")
+    #expect(
+      try place.rows("SELECT bool_and(ready_at <= now() + interval '10 minutes') FROM syncd_units") == "1")
   }
 
   @Test("a run that is wanted now leaves the next time of the schedule where it is")
