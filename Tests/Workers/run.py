@@ -175,87 +175,81 @@ def intervals(stage):
         judge(cluster)
 
 
-def held_by(cluster, number):
-    """The units that a worker holds."""
-    return {name: unit for name, unit in cluster.units().items() if unit["worker"] == cluster.workers[number].name}
+HELD = "/plain/1?after="  # The last page of the unit plain_1.
 
 
-def wait_until_held(cluster, number):
-    found = {}
-
-    def look():
-        found.clear()
-        found.update(held_by(cluster, number))
-        return [] if found else ["it holds no unit"]
-
-    wait_for("a unit of worker %d" % number, look, 120)
-    return found
+def holder(cluster, other_than=None):
+    """The worker that holds plain_1, where it is not that one."""
+    name = cluster.units().get("plain_1", {}).get("worker")
+    return next((worker for worker in cluster.workers.values() if worker.name == name and worker is not other_than), None)
 
 
-def wait_until_taken(cluster, units, limit):
-    """Waits until others have claimed units again."""
-    def left():
-        now = cluster.units()
-        return [name for name, unit in units.items()
-                if name in now and now[name]["claimed_at"] <= unit["claimed_at"]]
+def wait_until_under_way(cluster):
+    """Has the last answer for plain_1 wait, and returns the worker that waits for it."""
+    before = len(cluster.source.requests)
+    cluster.source.held = HELD
+    wait_for("a run of plain_1", lambda: [] if any(
+        target.startswith(HELD) for _, _, target in cluster.source.requests[before:]) and holder(cluster) else ["none"])
+    return holder(cluster)
 
-    return wait_for("that others claim %s" % sorted(units), left, limit)
+
+def wait_until_taken(cluster, worker):
+    """Waits until another worker holds plain_1."""
+    return wait_for(f"that another one takes plain_1 over from {worker.name}",
+                    lambda: [] if holder(cluster, worker) else [cluster.units()["plain_1"]])
 
 
 def ends(stage):
-    """What a worker held that ends, others have at once."""
+    """What a worker held that ends, others that have nothing else to do have at once."""
     lease = 60
-    with stage.cluster("ends", interval="3s", lease=f"{lease}s") as cluster:
-        begin(cluster)
-        cluster.source.latency = 1
-        units = wait_until_held(cluster, 1)
-        status, seconds = cluster.workers[1].end(signal.SIGTERM)
-        taken = wait_until_taken(cluster, units, 120)
-        print(f"  SIGTERM: ended with {status} after {seconds:.2f} s; {len(units)} units taken over {taken:.1f} s later "
-              f"(a lease is {lease} s)")
+    with stage.cluster("ends", interval="10m", lease=f"{lease}s") as cluster:
+        cluster.source.held = HELD
+        cluster.start()
+        wait_for("the first run of all other units", lambda: [unit for unit in cluster.without_run() if unit != "plain_1"])
+        cluster.execute(judging.AUDIT)
+        worker = holder(cluster)
+        status, seconds = worker.end(signal.SIGTERM)
+        taken = wait_until_taken(cluster, worker)
+        print(f"  SIGTERM: ended with {status} after {seconds:.2f} s; its unit was taken over {taken:.1f} s later (a lease is {lease} s)")
         check("SIGTERM ends a worker with 0 within 5 s", status == 0 and seconds < 5, f"status {status} after {seconds:.1f} s")
-        check("its units are taken over at once", taken < lease / 2, f"{taken:.1f} s")
-        units = wait_until_held(cluster, 2)
-        cluster.workers[2].end()
-        taken = wait_until_taken(cluster, units, 120)
-        print(f"  SIGKILL: {len(units)} units taken over after {taken:.1f} s")
-        check("units of a process that was killed are taken over before its lease is over", taken < lease * 3 / 4, f"{taken:.1f} s")
-        cluster.source.latency = 0.1
-        cluster.start(1, 2)
-        settle(cluster)
+        check("its unit is taken over at once", taken < lease / 2, f"{taken:.1f} s")
+        worker = holder(cluster)
+        worker.end()
+        taken = wait_until_taken(cluster, worker)
+        print(f"  SIGKILL: its unit was taken over after {taken:.1f} s")
+        check("the unit of a process that is gone is taken over before its lease is over", taken < lease * 3 / 4, f"{taken:.1f} s")
+        cluster.source.held = None
+        wait_for("the run of all units", cluster.without_run)
         judge(cluster)
 
 
 def fences(stage):
-    """A worker that hangs or is cut off while it holds units cannot commit what it has fetched."""
+    """A worker that hangs or is cut off cannot commit what it has fetched when another one has its unit."""
     with stage.cluster("fences", interval="2s", lease="3s") as cluster:
         begin(cluster)
-        for way, number in (("paused", 1), ("cut off", 2), ("cut off without a word", 3)):
-            worker = cluster.workers[number]
-            cluster.source.latency = 1
-            units = wait_until_held(cluster, number)
+        for way in ("paused", "cut off", "cut off without a word"):
+            worker = wait_until_under_way(cluster)
             if way == "paused":
                 worker.send(signal.SIGSTOP)
             else:
-                stage.network.cut(number, silently=way.endswith("word"))
-            # What it has fetched is old from now on. What it had committed before it was stopped is no lease lost.
-            time.sleep(0.3)
-            units = held_by(cluster, number)
+                stage.network.cut(worker.number, silently=way.endswith("word"))
+            # The answer that waits for it is old from now on.
             cluster.source.touch_all()
-            known = len(worker.messages("lease"))
-            taken = wait_until_taken(cluster, units, 120)
-            cluster.source.latency = 0.1
-            mark = cluster.now()
-            wait_for("runs of the others", lambda: [unit for unit in cluster.without_run(mark) if unit in units], 120)
+            taken = wait_until_taken(cluster, worker)
+            finished = cluster.units()["plain_1"]["finished_at"]
+            cluster.source.held = None
+            wait_for("the other one's commit", lambda: [] if cluster.units()["plain_1"]["finished_at"] != finished else ["none"])
+            failures = len(worker.messages("lease"))
             if way == "paused":
                 worker.send(signal.SIGCONT)
             else:
-                stage.network.mend(number)
-            back = wait_for("its work after that", lambda: [] if held_by(cluster, number) else ["no unit"], 120)
-            if units:
-                check(f"{way}: a run that lost its lease says so",
-                      len(worker.messages("lease")) > known, f"it held {sorted(units)}: {list(worker.lines())[-8:]}")
-            print(f"  {way}: {len(units)} units taken over after {taken:.1f} s; it works again {back:.1f} s after its return")
+                stage.network.mend(worker.number)
+            back = wait_for("its work after that", lambda: [] if any(
+                unit["worker"] == worker.name for unit in cluster.units().values()) else ["no unit"])
+            print(f"  {way}: its unit was taken over after {taken:.1f} s; it works again {back:.1f} s after its return")
+            said = [line for line in worker.lines() if line.get("entity") == "plain_1" and line.get("outcome") == "failed"]
+            print(f"  {said[-1]['message'] if said else 'it has said nothing of plain_1'}")
+            check(f"{way}: a run that has lost its lease says so", said and len(worker.messages("lease")) > failures, said[-1:])
         settle(cluster)
         judge(cluster)
 
@@ -327,8 +321,9 @@ def restarts(stage):
         begin(cluster)
         cluster.source.start_changes(SEED)
         for mode in ("fast", "immediate"):
-            wait_until_held(cluster, 1)
+            wait_until_under_way(cluster)
             stage.server.stop(mode)
+            cluster.source.held = None
             time.sleep(2)
             stage.server.start()
             mark = cluster.now()

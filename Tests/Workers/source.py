@@ -41,6 +41,8 @@ class Source:
         for shop in list(self.lists["shops"]):
             self.fill("lines/%d" % shop)
         self.requests = []
+        # Answers to what begins like this wait.
+        self.held = None
         self.changing = None
         self.server = Server((address, port), Handler)
         self.server.source = self
@@ -210,6 +212,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with source.lock:
             body = json.dumps(source.page(self.path)).encode()
         time.sleep(source.latency)
+        while source.held and self.path.startswith(source.held):
+            time.sleep(0.02)
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
