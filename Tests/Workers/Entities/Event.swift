@@ -14,7 +14,8 @@ struct Event: Entity {
   static let source = Source(
     .farm, "events", rows: "rows",
     paging: .windows(
-      from: "from", to: "to", since: since, step: .seconds(3600), .unixSeconds, paging: .next("next")))
+      from: "from", to: "to", since: since, step: .seconds(3600), .unixSeconds, paging: .next("next")),
+    slices: .windows)
 
   static var mapping: Mapping<Event> {
     Key(\.id)

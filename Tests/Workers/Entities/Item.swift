@@ -12,7 +12,7 @@ struct Item: Entity {
 
   static let source = Source(
     .farm, "items/{parent.region}", rows: "rows", paging: .next("next"),
-    parents: Parents(Region.self))
+    parents: Parents(values: regions, as: "region"), slices: .parents)
 
   static var mapping: Mapping<Item> {
     Key(\.region, "@parent.region")
@@ -22,10 +22,4 @@ struct Item: Entity {
   }
 
   static let deletion = Deletion<Item>.missing
-}
-
-struct Region: Entity {
-  var region = ""
-  static let source = Source(.farm, "regions", rows: "rows", paging: .next("next"))
-  static var mapping: Mapping<Region> { Key(\.region, "id") }
 }

@@ -17,7 +17,7 @@ struct Main: SyncCommand {
   static let ownVariables = ["SYNCD_TEST_REGIONS", "SYNCD_TEST_SINCE"]
   static let stores: [any Store.Type] = [PostgreSQL.self]
   static let entities: [any Entity.Type] =
-    [Region.self, Item.self, Shop.self, ShopLine.self, Event.self] + Plain<One>.all
+    [Item.self, Shop.self, ShopLine.self, Event.self] + Plain<One>.all
 
   static func number(_ variable: String) -> Int? {
     getenv(variable).flatMap { Int(String(cString: $0)) }

@@ -7,7 +7,8 @@ struct ShopLine: Entity {
   var version = 0
 
   static let source = Source(
-    .farm, "lines/{parent.id}", rows: "rows", paging: .next("next"), parents: Parents(Shop.self))
+    .farm, "lines/{parent.id}", rows: "rows", paging: .next("next"), parents: Parents(Shop.self),
+    slices: .parents)
 
   static var mapping: Mapping<ShopLine> {
     Key(\.shop, "@parent.id")
