@@ -1,9 +1,23 @@
+/// The turns of an API's requests among several programs.
+public protocol SharedTurns: Sendable {
+  /// Takes the next turn.
+  ///
+  /// - Parameter interval: the time from one turn to the next.
+  /// - Returns: the time until it is there.
+  func take(every interval: Duration) async throws -> Duration
+
+  /// Nobody has a turn before the time is over.
+  func pause(for time: Duration) async
+}
+
 /// Bounds the requests of all tasks that share it: how soon one may follow another, how many are under way, and until
 /// when there are none because the server said so.
 public actor RateLimiter {
   private let interval: Duration
   private let concurrency: Int
   private let clock: WaitingClock
+  /// Where the turns are taken; nil where they are this program's alone.
+  private let shared: (any SharedTurns)?
   private var next: ContinuousClock.Instant?
   private var pausedUntil: ContinuousClock.Instant?
   private var underWay = 0
@@ -12,13 +26,17 @@ public actor RateLimiter {
 
   /// - Parameters:
   ///   - interval: the time from one request's start to the next one's.
-  ///   - concurrency: the largest number of requests under way at once, 1 or more.
-  public init(interval: Duration, concurrency: Int = .max) {
-    self.init(interval: interval, concurrency: concurrency, clock: .real)
+  ///   - concurrency: the largest number of requests under way at once, 1 or more: of this program.
+  ///   - shared: where turns are taken that several programs share. Without an interval there is nothing to share.
+  public init(interval: Duration, concurrency: Int = .max, shared: (any SharedTurns)? = nil) {
+    self.init(interval: interval, concurrency: concurrency, shared: shared, clock: .real)
   }
 
-  init(interval: Duration, concurrency: Int = .max, clock: WaitingClock) {
+  init(
+    interval: Duration, concurrency: Int = .max, shared: (any SharedTurns)? = nil, clock: WaitingClock
+  ) {
     (self.interval, self.concurrency, self.clock) = (interval, max(1, concurrency), clock)
+    self.shared = interval > .zero ? shared : nil
   }
 
   /// Returns when it is time for this caller's next request.
@@ -28,19 +46,26 @@ public actor RateLimiter {
         try await clock.sleep(pausedUntil)
         continue
       }
-      let now = clock.now()
-      let mine = max(next ?? now, now)
-      next = mine + interval
-      if mine > now { try await clock.sleep(mine) }
+      let mine: ContinuousClock.Instant
+      if let shared {
+        let wait = try await shared.take(every: interval)
+        mine = clock.now() + wait
+      } else {
+        mine = max(next ?? clock.now(), clock.now())
+        next = mine + interval
+      }
+      if mine > clock.now() { try await clock.sleep(mine) }
       // A pause that was asked for meanwhile holds for this one too, and its place in the row is over then.
       guard let pausedUntil, pausedUntil > clock.now() else { return }
     }
   }
 
   /// No further request has its turn before the time is over.
-  func pause(for time: Duration) {
+  func pause(for time: Duration) async {
     let end = clock.now() + time
-    if pausedUntil.map({ $0 < end }) ?? true { pausedUntil = end }
+    guard pausedUntil.map({ $0 < end }) ?? true else { return }
+    pausedUntil = end
+    await shared?.pause(for: time)
   }
 
   /// The request that ``begin()`` allowed is over.

@@ -19,21 +19,34 @@ final class Connection: @unchecked Sendable {
   private var cancellation: Cancellation?
   /// Whether a transaction could not be ended.
   private var isBroken = false
+  /// The worker that the session is known to belong to.
+  private var worker: Int64?
 
   /// What ``StoreOptions/busyLimit`` has no say in: how long a server may take to answer at all.
   private static let connectLimit = Duration.seconds(10)
 
   /// - Parameter location: `postgresql://…`, with what service and password files and variables add to it
   ///   (postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING).
+  /// - Parameter silence: how long a server may say nothing, its machine or the network, before it is given up; minutes
+  ///   by default.
   /// - Throws: ``StoreError`` where no connection can be made. The message holds no password.
-  init(_ location: Location, busyLimit: Duration, _ cancellation: Cancellation? = nil) throws {
+  init(
+    _ location: Location, busyLimit: Duration, _ cancellation: Cancellation? = nil, silence: Duration? = nil
+  ) throws {
     self.busyLimit = busyLimit
     // The first ones are defaults: what the location itself says comes later and counts. What lags behind the server that is
     // written to is not to be read either; a server that is gone without a word is noticed in minutes.
-    let defaults = [
+    var defaults = [
       "target_session_attrs": "read-write", "fallback_application_name": "syncd", "keepalives_idle": "60",
       "keepalives_interval": "10", "keepalives_count": "6", "tcp_user_timeout": "120000",
     ]
+    if let silence {
+      let third = String(max(1, silence.milliseconds / 3000))
+      defaults.merge([
+        "keepalives_idle": third, "keepalives_interval": third, "keepalives_count": "2",
+        "tcp_user_timeout": String(max(1000, silence.milliseconds)),
+      ]) { $1 }
+    }
     let names = Array(defaults.keys) + ["dbname"]
     let values = Array(defaults.values) + [location.text]
     let handle = Self.withCStrings(names) { names in
@@ -104,6 +117,13 @@ final class Connection: @unchecked Sendable {
   }
 
   var busyMilliseconds: Int { min(max(1, busyLimit.milliseconds), Int(Int32.max)) }
+
+  /// Lets the server's list of sessions say whose this is, so that it can be ended with the worker.
+  func belong(to worker: Int64?) throws {
+    guard worker != self.worker else { return }
+    try execute("SET application_name = '\(worker.map(WorkTables.application) ?? "syncd")'")
+    self.worker = worker
+  }
 
   /// Lets a cancellation end statements.
   func watch(_ cancellation: Cancellation?) { self.cancellation = cancellation }

@@ -54,11 +54,7 @@ enum Journal {
   static func create(in connection: Connection) throws {
     let names = tables.map { "to_regclass('\($0.name)')" }.joined(separator: ", ")
     if try connection.integer("SELECT num_nulls(\(names))") == 0 { return }
-    // Two programs may find them absent at the same time.
-    try connection.execute("SELECT pg_advisory_xact_lock(\(lock))")
-    // What this session knows of absent tables is from before the wait. A server's process hears of what others have made
-    // when it locks a relation, which looking for a name does not do.
-    try connection.execute("SELECT FROM pg_class LIMIT 0")
+    try lockCreation(in: connection)
     for (name, definition) in tables where try connection.text("SELECT to_regclass($1)", .text(name)) == nil {
       try connection.execute("CREATE TABLE \(name) (\(definition))")
       if name == "syncd_runs" {
@@ -71,6 +67,14 @@ enum Journal {
         try connection.execute("CREATE INDEX syncd_journal_entity ON syncd_journal (entity, id)")
       }
     }
+  }
+
+  /// Two programs may find tables absent at the same time: the second one waits for the first.
+  static func lockCreation(in connection: Connection) throws {
+    try connection.execute("SELECT pg_advisory_xact_lock(\(lock))")
+    // What this session knows of absent tables is from before the wait. A server's process hears of what others have made
+    // when it locks a relation, which looking for a name does not do.
+    try connection.execute("SELECT FROM pg_class LIMIT 0")
   }
 
   /// "syncd" in bytes.
@@ -216,10 +220,17 @@ enum Journal {
   }
 
   /// Forgets what other entities keep of their pages if they have rows in a table: it was changed.
-  static func forgetPages(on table: String, besides entity: String, in connection: Connection) throws {
+  ///
+  /// - Parameter spared: an entity whose slices keep theirs.
+  static func forgetPages(
+    on table: String, besides entity: String, sparingSlicesOf spared: String?, in connection: Connection
+  ) throws {
     try connection.run(
-      "DELETE FROM syncd_pages WHERE entity <> $1 AND entity IN (SELECT entity FROM syncd_state WHERE name = 'tables' AND strpos(value, $2) > 0)",
-      [.text(entity), .text(quoted(table.asciiLowercased))])
+      """
+      DELETE FROM syncd_pages WHERE entity <> $1 AND entity IN (SELECT entity FROM syncd_state WHERE name = 'tables' AND strpos(value, $2) > 0)
+      AND ($3::text IS NULL OR NOT starts_with(entity, $3 || '['))
+      """,
+      [.text(entity), .text(quoted(table.asciiLowercased)), spared.map { .text($0) } ?? .null])
   }
 
   static func set(_ state: [String: String], of entity: String, in connection: Connection) throws {

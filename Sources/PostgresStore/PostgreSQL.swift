@@ -1,4 +1,5 @@
 import Dispatch
+import HTTP
 import SyncEngine
 import Synchronization
 
@@ -22,20 +23,35 @@ public final class PostgreSQL: Store {
   private let queue = DispatchQueue(label: "syncd.postgresql")
   private let busyLimit: Duration
 
+  private struct HeldLease {
+    var generation: Int
+    /// Runs that hold it together; one where it is not shared.
+    var holders = 1
+    var isShared: Bool
+  }
+
   private struct Session {
     var connection: Connection?
     /// Counts the connections that were made: a right that belongs to one of them ends with it.
     var generation = 0
     /// The rights to tables that are held, by their keys, and the connection that holds each.
-    var leases: [Int64: Int] = [:]
+    var leases: [Int64: HeldLease] = [:]
   }
   private let session = Mutex(Session())
+  /// Whose connections these are, where work is shared: they end with the worker.
+  let worker = Mutex<Int64?>(nil)
   /// Connections for reading, which wait to be used.
   private let readers = Mutex<[Connection]>([])
   /// What is read beside the runs: a process must not end under it, since TLS has no threads to spare at its exit.
   private let surveys = DispatchGroup()
 
-  private init(_ place: Location, busyLimit: Duration) { (self.place, self.busyLimit) = (place, busyLimit) }
+  /// What all APIs' turns are taken by.
+  private let turnConnection: SideConnection
+
+  private init(_ place: Location, busyLimit: Duration) {
+    (self.place, self.busyLimit) = (place, busyLimit)
+    turnConnection = SideConnection(place, silence: .seconds(30))
+  }
 
   /// Opens a store; the first use connects.
   ///
@@ -101,7 +117,10 @@ public final class PostgreSQL: Store {
     }
     connection.watch(cancellation)
     defer { connection.watch(nil) }
-    do { return try body(connection) } catch let error as PostgresError { throw error.asStoreError }
+    do {
+      try connection.belong(to: worker.withLock { $0 })
+      return try body(connection)
+    } catch let error as PostgresError { throw error.asStoreError }
   }
 
   /// Runs `body` with a connection that no run writes by.
@@ -109,7 +128,10 @@ public final class PostgreSQL: Store {
     let waiting = readers.withLock { $0.popLast() }
     let reader = try waiting.flatMap { $0.isAlive ? $0 : nil } ?? Connection(place, busyLimit: busyLimit)
     defer { if !reader.isLost { readers.withLock { $0.append(reader) } } }
-    do { return try body(reader) } catch let error as PostgresError { throw error.asStoreError }
+    do {
+      try reader.belong(to: worker.withLock { $0 })
+      return try body(reader)
+    } catch let error as PostgresError { throw error.asStoreError }
   }
 
   public func close() async {
@@ -117,6 +139,7 @@ public final class PostgreSQL: Store {
       surveys.notify(queue: queue) {
         self.session.withLock { $0.connection = nil }
         self.readers.withLock { $0 = [] }
+        self.turnConnection.close()
         continuation.resume()
       }
     }
@@ -130,10 +153,11 @@ public final class PostgreSQL: Store {
     private let store: PostgreSQL
     private let key: Int64
     private let generation: Int
+    private let isShared: Bool
     private let isHeld = Mutex(true)
 
-    init(_ key: Int64, _ generation: Int, of store: PostgreSQL) {
-      (self.key, self.generation, self.store) = (key, generation, store)
+    init(_ key: Int64, _ generation: Int, isShared: Bool, of store: PostgreSQL) {
+      (self.key, self.generation, self.isShared, self.store) = (key, generation, isShared, store)
     }
     deinit { end() }
 
@@ -142,16 +166,18 @@ public final class PostgreSQL: Store {
         defer { held = false }
         return held
       }
-      if wasHeld { store.release(key, generation) }
+      if wasHeld { store.release(key, generation, isShared: isShared) }
     }
   }
 
-  public func lease(table: String, wait: Duration) async throws -> any Lease {
+  public func lease(table: String, isShared: Bool, wait: Duration) async throws -> any Lease {
     let deadline = ContinuousClock.now + wait
     while true {
-      if let (key, generation) = try await perform({ connection, _ in try self.acquire(table, by: connection)
-      }) {
-        return TableLease(key, generation, of: self)
+      let held = try await perform { connection, _ in
+        try self.acquire(table, isShared: isShared, by: connection)
+      }
+      if let (key, generation) = held {
+        return TableLease(key, generation, isShared: isShared, of: self)
       }
       if ContinuousClock.now >= deadline { throw LeaseTimeout(table: table, wait: wait) }
       try await Task.sleep(for: .milliseconds(50))
@@ -159,29 +185,45 @@ public final class PostgreSQL: Store {
   }
 
   /// Nil where another run holds the table.
-  private func acquire(_ table: String, by connection: Connection) throws -> (Int64, Int)? {
+  private func acquire(_ table: String, isShared: Bool, by connection: Connection) throws -> (Int64, Int)? {
     let key = try key(of: table, connection)
     // A session may take a lock twice: of this store's own runs only one may hold it, also where its connection is lost and
     // it does not know yet.
-    let generation = session.withLock { $0.leases[key] == nil ? $0.generation : nil }
+    let generation = session.withLock { session in
+      guard let held = session.leases[key] else { return Int?(session.generation) }
+      return held.isShared && isShared && held.generation == session.generation ? session.generation : nil
+    }
     guard let generation else { return nil }
-    guard try connection.text("SELECT pg_try_advisory_lock($1)", .integer(key)) == "t" else { return nil }
-    session.withLock { $0.leases[key] = generation }
+    let suffix = isShared ? "_shared" : ""
+    guard try connection.text("SELECT pg_try_advisory_lock\(suffix)($1)", .integer(key)) == "t" else { return nil }
+    session.withLock { session in
+      if session.leases[key] == nil {
+        session.leases[key] = HeldLease(generation: generation, isShared: isShared)
+      } else {
+        session.leases[key]?.holders += 1
+      }
+    }
     return (key, generation)
   }
 
-  private func release(_ key: Int64, _ generation: Int) {
+  private func release(_ key: Int64, _ generation: Int, isShared: Bool) {
     queue.async {
       let connection = self.session.withLock { session in
-        session.leases[key] = nil
+        if let held = session.leases[key], held.generation == generation {
+          session.leases[key]?.holders -= 1
+          if held.holders == 1 { session.leases[key] = nil }
+        }
         return session.generation == generation ? session.connection : nil
       }
-      _ = try? connection?.run("SELECT pg_advisory_unlock($1)", [.integer(key)])
+      // A session that took it several times has it until it gave it back as often.
+      _ = try? connection?.run("SELECT pg_advisory_unlock\(isShared ? "_shared" : "")($1)", [.integer(key)])
     }
   }
 
   /// The key of a table's lock: of its schema and name, whatever search path leads there.
-  private func key(of table: String, _ connection: Connection) throws -> Int64 {
+  func key(of table: String, _ connection: Connection) throws -> Int64 { try Self.key(ofTable: table, connection) }
+
+  static func key(ofTable table: String, _ connection: Connection) throws -> Int64 {
     let schema = try connection.text(
       "SELECT coalesce((SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass($1)), current_schema())",
       .text(quoted(table)))
@@ -190,14 +232,12 @@ public final class PostgreSQL: Store {
         "no schema of the search path is there: \(try connection.text("SHOW search_path") ?? ""); create it first (CREATE SCHEMA …)"
       )
     }
-    return Self.key(of: "\(schema).\(table)")
+    return key(of: "\(schema).\(table)")
   }
 
   /// FNV-1a of a name. Two tables with one key would only wait for each other.
   static func key(of name: String) -> Int64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    return Int64(bitPattern: hash)
+    Int64(bitPattern: FNV1a.hash(name.utf8))
   }
 
   /// - Throws: `StoreError` where the connection that held a right to a table is gone: another run may have it now.
@@ -207,7 +247,7 @@ public final class PostgreSQL: Store {
         let key = try key(of: table.name, connection)
         let (held, generation) = session.withLock { ($0.leases[key], $0.generation) }
         guard let held else { continue }
-        guard held == generation else {
+        guard held.generation == generation else {
           throw StoreError(
             "the connection to the server was lost during the run, and with it the right to the table \"\(table.name)\"; nothing was written"
           )
@@ -277,10 +317,15 @@ public final class PostgreSQL: Store {
     do {
       return try await perform { connection, cancellation in
         try self.demandLeases(commits, connection)
-        return try CommitWriter.write(commits, cancellation, to: connection) { done in
+        let done = try CommitWriter.write(commits, cancellation, to: connection) { done in
           outcome.withLock { $0 = done }
           return done
         }
+        // It is committed, whatever becomes of what follows from it.
+        for settlement in commits.compactMap(\.settlement) where settlement.slice != nil {
+          try? WorkTables.noteEnd(of: settlement.claim.unit.entity, in: connection)
+        }
+        return done
       }
     } catch {
       // All was done but for the answer to COMMIT: whether it was carried out is to be seen in the run's record.
@@ -378,7 +423,12 @@ public final class PostgreSQL: Store {
   public func journal(_ request: PageJournalRequest) async -> (any PageJournal)? {
     let (place, busyLimit) = (place, busyLimit)
     return try? await perform { connection, _ in
-      try PageTable(request, connection) { try Connection(place, busyLimit: busyLimit) }
+      let worker = self.worker.withLock { $0 }
+      return try PageTable(request, connection) {
+        let connection = try Connection(place, busyLimit: busyLimit)
+        try connection.belong(to: worker)
+        return connection
+      }
     }
   }
 
@@ -396,6 +446,18 @@ public final class PostgreSQL: Store {
       return try connection.integer("SELECT count(*) FROM \(quoted(table))")
     }
   }
+
+  // MARK: Shared work
+
+  public func workQueue(worker name: String, lease: Duration) -> (any WorkQueue)? {
+    PostgresWorkQueue(of: self, worker: name, lease: lease)
+  }
+
+  public func sharedWork(leases limit: Int) async throws -> SharedWork? {
+    try await perform { connection, _ in try WorkTables.look(leases: limit, in: connection) }
+  }
+
+  public func turns(of api: String) -> (any SharedTurns)? { PostgresTurns(of: api, turnConnection) }
 
   public func definition(of schema: TableSchema) -> String { TableDefinition(schema).sql }
 

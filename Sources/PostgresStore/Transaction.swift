@@ -288,9 +288,17 @@ final class Transaction: StoreTransaction {
   func set(_ pages: ProvenPages?, of entity: String) throws {
     try Journal.set(pages, of: entity, in: connection)
   }
-  func forgetPages(on table: String, besides entity: String) throws {
-    try Journal.forgetPages(on: table, besides: entity, in: connection)
+  func forgetPages(on table: String, besides entity: String, sparingSlicesOf spared: String?) throws {
+    try Journal.forgetPages(on: table, besides: entity, sparingSlicesOf: spared, in: connection)
   }
+
+  // MARK: Shared work
+
+  func begin(_ settlement: Settlement, on schema: TableSchema) throws {
+    try WorkTables.begin(settlement, on: schema, in: connection)
+  }
+  func settle(_ settlement: Settlement) throws { try WorkTables.settle(settlement, in: connection) }
+  func voidGeneration(of entity: String) throws { try WorkTables.voidGeneration(of: entity, in: connection) }
 
   // MARK: Changes
 

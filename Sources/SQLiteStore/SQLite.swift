@@ -117,7 +117,7 @@ public final class SQLite: Store {
 
   // MARK: Leases
 
-  public func lease(table: String, wait: Duration) async throws -> any Lease {
+  public func lease(table: String, isShared: Bool, wait: Duration) async throws -> any Lease {
     try await TableLease.acquire(path: path, table: table, wait: wait)
   }
 

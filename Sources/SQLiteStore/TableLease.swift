@@ -54,8 +54,6 @@ final class TableLease: Lease {
   /// FNV-1a of the name in lower case (SQLite's table names have no case), in 62 bits. Two tables on one byte would
   /// only wait for each other.
   private static func byte(of table: String) -> Int64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in table.asciiLowercased.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
-    return Int64(hash >> 2)
+    Int64(FNV1a.hash(table.asciiLowercased.utf8) >> 2)
   }
 }

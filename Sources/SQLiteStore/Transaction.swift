@@ -116,7 +116,7 @@ final class Transaction: StoreTransaction {
   func set(_ pages: ProvenPages?, of entity: String) throws {
     try Journal.set(pages, of: entity, in: connection)
   }
-  func forgetPages(on table: String, besides entity: String) throws {
+  func forgetPages(on table: String, besides entity: String, sparingSlicesOf spared: String?) throws {
     try Journal.forgetPages(on: table, besides: entity, in: connection)
   }
 

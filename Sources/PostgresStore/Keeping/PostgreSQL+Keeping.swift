@@ -26,6 +26,7 @@ extension PostgreSQL {
       try await perform { connection, _ in
         try connection.transaction {
           try connection.execute(Self.impatience)
+          try WorkTables.prune(before: request.earliest(request.policy.runs), in: connection)
           try Journal.set([Engine.maintained: String(request.now)], of: "", in: connection)
         }
       }

@@ -60,7 +60,7 @@ extension Program {
     }
   }
 
-  private func results(
+  func results(
     _ names: String, _ reporter: RunReporter, _ sync: () async throws -> [SyncReport]
   ) async -> [RunResult]? {
     do {

@@ -125,7 +125,7 @@ enum CommandName: String, CaseIterable {
     let own: [CommandOption] =
       switch self {
       case .once: [.atomic, .full, .noResume, .allowDeletes, .changes, .wait] + Self.logging
-      case .watch: [.interval, .parallel, .http, .noResume, .wait] + Self.logging
+      case .watch: [.interval, .parallel, .shared, .worker, .http, .noResume, .wait] + Self.logging
       case .plan: [.full, .allowDeletes, .json, .logFormat, .quiet]
       case .explain, .check, .schema: []
       case .get: [.limit]
@@ -134,7 +134,7 @@ enum CommandName: String, CaseIterable {
       case .rebuild: [.wait, .dropColumns]
       case .backup: [.logFormat, .quiet]
       case .doctor: [.quick, .offline, .json, .logFormat, .quiet]
-      case .config: [.interval, .parallel, .http, .wait, .json] + Self.logging
+      case .config: [.interval, .parallel, .shared, .worker, .http, .wait, .json] + Self.logging
       case .completions, .manual: []
       }
     // Those two are answered before there is a configuration.
@@ -149,6 +149,8 @@ enum CommandOption: String, CaseIterable {
   case store = "--store"
   case interval = "--interval"
   case parallel = "--parallel"
+  case shared = "--shared"
+  case worker = "--worker"
   case http = "--http"
   case wait = "--wait"
   case logFormat = "--log-format"
@@ -176,12 +178,12 @@ enum CommandOption: String, CaseIterable {
     case .config: "FILE"
     case .store: "LOCATION"
     case .interval, .wait: "DURATION"
-    case .profile: "NAME"
+    case .profile, .worker: "NAME"
     case .http: "ADDRESS:PORT"
     case .logFormat: "text|json|journal"
     case .logLevel: "error|warning|info|debug|trace"
     case .limit, .allowDeletes, .parallel: "NUMBER"
-    case .verbose, .quiet, .json, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .quick,
+    case .shared, .verbose, .quiet, .json, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .quick,
       .offline, .help, .version:
       nil
     }
@@ -196,6 +198,8 @@ enum CommandOption: String, CaseIterable {
     case .interval: "time from one run's start to the next one's, such as 30s, 5m or 1h (default: 5m)"
     case .wait: "how long to wait for another run of the same entity (default: 60s)"
     case .parallel: "entities that are synced at a time (default: 4)"
+    case .shared: "share the work with all programs that watch with this store, which is on a server"
+    case .worker: "this program's name among them (default: that of the machine)"
     case .http: "serve the status page, /metrics, /healthz and /readyz there, such as 127.0.0.1:9469"
     case .logFormat: "lines for people, JSON objects, or the systemd journal with its fields"
     case .logLevel: "what is logged (default: info)"

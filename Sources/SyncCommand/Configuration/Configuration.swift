@@ -21,6 +21,11 @@ struct Configuration: Sendable {
   var jitter = Duration.zero
   var isAligned = false
   var parallel = 4
+  /// Whether all programs on the store share the work.
+  var isShared = false
+  /// This program's name among them; that of the machine where it is empty.
+  var worker = ""
+  var lease = Duration.seconds(30)
   var wait = Duration.seconds(60)
   var busy = StoreOptions().busyLimit
   /// Bytes.
@@ -220,7 +225,7 @@ struct Configuration: Sendable {
   private mutating func apply(_ invocation: Invocation) throws {
     /// Flags stand for a value of another key; what is said in full comes last.
     let flags: [(CommandOption, String, String)] = [
-      (.json, "log_format", "json"), (.verbose, "log_level", "debug"), (.quiet, "log_level", "warning"),
+      (.json, "log_format", "json"), (.shared, "shared", "true"), (.verbose, "log_level", "debug"), (.quiet, "log_level", "warning"),
     ]
     tracesPages = invocation[.trace] != nil
     for (option, name, value) in flags where invocation[option] != nil {

@@ -48,6 +48,18 @@ struct ConfigurationKey: Sendable {
       "parallel", "SYNCD_PARALLEL", .parallel, "NUMBER", "4", "entities that watch syncs at a time, 1 to 64"
     ) { $0.parallel = try $1.count(in: 1...64) },
     .init(
+      "shared", "SYNCD_SHARED", nil, "true|false", "false",
+      "whether all programs that watch with the same store share the work and the rates of APIs; the store has to be on a server"
+    ) { $0.isShared = try $1.bool() },
+    .init(
+      "worker", "SYNCD_WORKER", .worker, "NAME", nil,
+      "the name of this program among those that share the work: that of the machine by default"
+    ) { $0.worker = try $1.text() },
+    .init(
+      "lease", "SYNCD_LEASE", nil, "DURATION", "30s",
+      "how long a worker that says nothing keeps what it has claimed, 1s to 1h"
+    ) { $0.lease = try $1.duration(in: .seconds(1) ... .seconds(3600)) },
+    .init(
       "wait", "SYNCD_WAIT", .wait, "DURATION", "60s",
       "how long a run waits for another one of the same entity"
     ) { $0.wait = try $1.duration() },

@@ -65,6 +65,15 @@ struct Setting: Sendable {
     return duration
   }
 
+  func duration(in range: ClosedRange<Duration>) throws -> Duration {
+    let duration = try duration()
+    guard range.contains(duration) else {
+      throw UsageError(
+        "\(place) is \(duration.short); it has to be between \(range.lowerBound.short) and \(range.upperBound.short)")
+    }
+    return duration
+  }
+
   /// A duration, or nothing by `0s`.
   func durationOrZero() throws -> Duration { value == .string("0s") ? .zero : try duration() }
 

@@ -8,6 +8,8 @@ final class ServiceState: Sendable {
   private struct State {
     var snapshot: ServiceSnapshot
     var turned = ContinuousClock.now
+    /// Units of an entity that are under way here.
+    var units: [String: Int] = [:]
     /// Entities of which it is known what earlier processes did, and how many rows there are.
     var loaded: Set<String> = []
   }
@@ -81,7 +83,11 @@ final class ServiceState: Sendable {
   // MARK: What runs say
 
   func began(_ name: String) {
-    change(name) { $0.running = EntitySnapshot.Running(started: Timetable.Moment.now.wall) }
+    let count = state.withLock { state in
+      state.units[name, default: 0] += 1
+      return state.units[name] ?? 0
+    }
+    if count == 1 { change(name) { $0.running = EntitySnapshot.Running(started: Timetable.Moment.now.wall) } }
   }
 
   func progress(_ progress: SyncProgress) {
@@ -95,9 +101,16 @@ final class ServiceState: Sendable {
   }
 
   /// - Parameter result: nil for a run that was given up.
-  func ended(_ name: String, _ result: RunResult?) {
-    change(name) { entity in
-      entity.running = nil
+  func ended(_ name: String, _ result: RunResult?) { ended(WorkUnit(entity: name), result) }
+
+  /// The same for a unit of shared work. What a slice did counts for its entity.
+  func ended(_ unit: WorkUnit, _ result: RunResult?) {
+    let left = state.withLock { state in
+      state.units[unit.entity, default: 1] -= 1
+      return state.units[unit.entity] ?? 0
+    }
+    change(unit.entity) { entity in
+      if left == 0 { entity.running = nil }
       guard let result else { return }
       entity.totals.runs[result.outcome, default: 0] += 1
       if let record = result.record { entity.add(record, isCommitted: result.status == .done) }

@@ -5,6 +5,8 @@ struct WatchAlerts {
   private var states: [String: AlertState] = [:]
   private var sender: AlertSender
   private var after: Int
+  /// When a person was told of a slice of an entity.
+  private var told: [String: ContinuousClock.Instant] = [:]
   /// Of senders before this one.
   private var past = AlertSender.Counts()
 
@@ -45,6 +47,33 @@ struct WatchAlerts {
     guard let event = states[result.entity, default: AlertState(alertAfter: after)].event(after: end) else {
       return
     }
+    send(event, result)
+  }
+
+  /// The same for work that is shared: how the runs before went, which others may have done, the claim says.
+  ///
+  /// Of many slices that fail for one reason, a person is told once in an interval.
+  mutating func note(_ result: RunResult, _ claim: Claim, at now: ContinuousClock.Instant) {
+    let event: AlertEvent?
+    switch result {
+    case .committed: event = claim.failures >= after ? .recovery : nil
+    case .failed(let error):
+      switch error.kind {
+      case .failed: event = claim.failures + 1 == after ? .failure : nil
+      case .refused: event = claim.failures == 0 ? .guard : nil
+      case .busy: event = nil
+      }
+    }
+    guard let event else { return }
+    if claim.unit.isSlice {
+      let key = "\(event) \(claim.unit.entity)"
+      if let last = told[key], now - last < claim.schedule.every { return }
+      told[key] = now
+    }
+    send(event, result)
+  }
+
+  private func send(_ event: AlertEvent, _ result: RunResult) {
     let level: LogLevel = event == .recovery ? .info : event == .guard ? .warning : .error
     sender.send(
       event, entity: result.entity, body: jsonLine(RunLine(result, level: level, time: Log.now)))

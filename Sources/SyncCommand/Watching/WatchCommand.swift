@@ -12,6 +12,10 @@ struct WatchCommand: Sendable {
     case tick
     /// Nil for a run that was given up.
     case ended(String, generation: Int, RunResult?)
+    /// Of work that is shared.
+    case share(WorkShare.Event, generation: Int)
+    /// Nil for a unit that was given up or cut into slices.
+    case unitEnded(Claim, generation: Int, RunResult?)
     case reload
     /// What the new configuration says; then what else it needs is looked for.
     case read(Program)
@@ -50,14 +54,43 @@ struct WatchCommand: Sendable {
     let number: Int
     let program: Program
     let reporter: RunReporter
+    /// What it takes of the work that is shared; nil where it does all by itself.
+    let share: WorkShare?
     var running = 0
+    /// Claimed units that are under way.
+    var units: [Claim: Task<RunResult?, Never>] = [:]
+    /// Takes part in the work; it leaves when it is cancelled.
+    var sharing: Task<Void, Never>?
+
+    var isIdle: Bool { running == 0 && units.isEmpty }
+    /// What it decides itself when to do.
+    var ownWork: [Timetable.Wanted] { share == nil ? WatchCommand.wanted(program) : [] }
+
+    /// - Throws: `UsageError` for a store that cannot be shared.
+    init(
+      number: Int, _ program: Program, tell: @escaping @Sendable (WorkShare.Event) -> Void
+    ) throws {
+      (self.number, self.program) = (number, program)
+      reporter = RunReporter(program, isTimed: true)
+      share = try program.workQueue().map {
+        WorkShare(
+          $0, WatchCommand.wanted(program), lease: program.configuration.lease,
+          parallel: program.configuration.parallel, tell: tell)
+      }
+    }
+  }
+
+  private func generation(_ number: Int, _ program: Program) throws -> Generation {
+    try Generation(number: number, program) { [tell] in tell.yield(.share($0, generation: number)) }
   }
 
   func run() async -> ExitStatus {
     let manager = ServiceManager(environment: Program.environment())
     let state = ServiceState(version: version)
     let site = WatchSite(state)
+    let first: Generation
     do {
+      first = try generation(0, program)
       try await program.configuration.alerts.check()
       try site.set(program)
     } catch let error as UsageError {
@@ -69,21 +102,23 @@ struct WatchCommand: Sendable {
       return .failed
     }
     defer { site.stop() }
-    await loop(manager, state, site)
+    await loop(first, manager, state, site)
     program.console.show([])
     return .done
   }
 
-  private func loop(_ manager: ServiceManager, _ state: ServiceState, _ site: WatchSite) async {
-    var current = Generation(number: 0, program: program, reporter: RunReporter(program, isTimed: true))
+  private func loop(
+    _ first: Generation, _ manager: ServiceManager, _ state: ServiceState, _ site: WatchSite
+  ) async {
+    var current = first
     var retired: [Generation] = []
     var timetable = Timetable(at: .now, parallel: program.configuration.parallel)
-    timetable.set(Self.wanted(program), parallel: program.configuration.parallel, at: .now)
+    timetable.set(current.ownWork, parallel: program.configuration.parallel, at: .now)
     var alerts = WatchAlerts(program, current.reporter.log)
     state.set(program)
     current.reporter.log.write(
       .info,
-      "\(programName) \(version) watches \(program.entities.count) \(program.entities.count == 1 ? "entity" : "entities"), store \(program.store.location)"
+      "\(programName) \(version) watches \(program.entities.count) \(program.entities.count == 1 ? "entity" : "entities")\(first.share == nil ? "" : " with others"), store \(program.store.location)"
     )
     manager.ready()
     let heartbeat = min(Self.heartbeat, manager.watchdogInterval ?? Self.heartbeat)
@@ -101,6 +136,21 @@ struct WatchCommand: Sendable {
         if isWantedAgain { tell.yield(.reload) } else { manager.ready() }
         isWantedAgain = false
       }
+      /// A generation, by its number; its place among those that are over, or nil for the current one.
+      func change(_ number: Int, _ body: (inout Generation) -> Void) {
+        if number == current.number {
+          body(&current)
+        } else if let index = retired.firstIndex(where: { $0.number == number }) {
+          body(&retired[index])
+        }
+      }
+      func takePart() {
+        guard let share = current.share else { return }
+        let task = Task { await share.run() }
+        current.sharing = task
+        group.addTask { await withTaskCancellationHandler { await task.value } onCancel: { task.cancel() } }
+      }
+      takePart()
       tell.yield(.tick)
       for await event in events {
         let now = Timetable.Moment.now
@@ -115,10 +165,32 @@ struct WatchCommand: Sendable {
           } else {
             timetable.end(name, .other, at: now)
           }
-          if number == current.number {
-            current.running -= 1
-          } else if let index = retired.firstIndex(where: { $0.number == number }) {
-            retired[index].running -= 1
+          change(number) { $0.running -= 1 }
+        case .share(.claimed(let claims), let number):
+          change(number) { generation in
+            for claim in claims { start(claim, in: &generation, &group, state, site) }
+          }
+        case .share(.lost(let reason), let number):
+          change(number) { generation in
+            if !generation.units.isEmpty {
+              log.write(
+                .warning,
+                "\(reason): \(generation.units.count) \(generation.units.count == 1 ? "run was" : "runs were") given up, which others may do now"
+              )
+            }
+            for unit in generation.units.values { unit.cancel() }
+          }
+        case .share(.unreachable(let reason), _):
+          log.write(.error, "nothing can be claimed: \(reason)")
+        case .share(.reachable, _):
+          log.write(.info, "units are claimed again")
+        case .unitEnded(let claim, let number, let result):
+          state.ended(claim.unit, result)
+          if let result { alerts.note(result, claim, at: now.instant) }
+          change(number) { generation in
+            generation.units[claim] = nil
+            let share = generation.share
+            group.addTask { await share?.ended(claim) }
           }
         case .reload:
           if isReloading {
@@ -142,10 +214,17 @@ struct WatchCommand: Sendable {
           log.write(.error, "the configuration stays as it was: \(error)")
           finishReload()
         case .reloaded(.success(let program)):
+          let next: Generation
+          do { next = try generation(current.number + 1, program) } catch {
+            tell.yield(.reloaded(.failure(error)))
+            break
+          }
+          let share = current.share
+          group.addTask { await share?.close() }
           retired.append(current)
-          current = Generation(
-            number: current.number + 1, program: program, reporter: RunReporter(program, isTimed: true))
-          timetable.set(Self.wanted(program), parallel: program.configuration.parallel, at: now)
+          current = next
+          takePart()
+          timetable.set(current.ownWork, parallel: program.configuration.parallel, at: now)
           let old = alerts.set(program, current.reporter.log)
           group.addTask {
             await withTaskCancellationHandler {
@@ -161,10 +240,19 @@ struct WatchCommand: Sendable {
         case .syncNow:
           log.write(.info, "asked to sync now")
           timetable.runNow(at: now)
+          if let share = current.share {
+            group.addTask {
+              do { try await share.runNow() } catch { log.write(.error, "\(error)") }
+            }
+          }
         }
-        for index in retired.indices.reversed() where retired[index].running == 0 {
-          let store = retired.remove(at: index).program.store
-          group.addTask { await store.close() }
+        for index in retired.indices.reversed() where retired[index].isIdle {
+          let old = retired.remove(at: index)
+          old.sharing?.cancel()
+          group.addTask {
+            await old.sharing?.value
+            await old.program.store.close()
+          }
         }
 
         for name in timetable.start(at: now) {
@@ -183,7 +271,8 @@ struct WatchCommand: Sendable {
         state.turned(timetable, alerts.counts)
         if now.instant - maintained >= Self.maintenance {
           maintained = now.instant
-          if now.instant - counted >= Self.recount {
+          // Other workers write to the tables too.
+          if current.share != nil || now.instant - counted >= Self.recount {
             counted = now.instant
             state.recount()
           }
@@ -209,6 +298,34 @@ struct WatchCommand: Sendable {
     for generation in retired + [current] { await generation.program.store.close() }
   }
 
+  private func start(
+    _ claim: Claim, in generation: inout Generation, _ group: inout DiscardingTaskGroup, _ state: ServiceState,
+    _ site: WatchSite
+  ) {
+    let (program, reporter, number) = (generation.program, generation.reporter, generation.number)
+    guard let queue = generation.share?.queue,
+      let entity = program.entities.first(where: { $0.name == claim.unit.entity })
+    else { return }
+    state.began(claim.unit.entity)
+    let run = Task {
+      if site.isOpen { await state.load(entity, program.store) }
+      let result = await program.run(claim, of: entity, in: queue, reporter) { progress in
+        if !claim.unit.isSlice { state.progress(progress) }
+      }
+      if let result { reporter.ended(result) }
+      return result
+    }
+    generation.units[claim] = run
+    group.addTask { [tell] in
+      let result = await withTaskCancellationHandler {
+        await run.value
+      } onCancel: {
+        run.cancel()
+      }
+      tell.yield(.unitEnded(claim, generation: number, result))
+    }
+  }
+
   private func note(
     _ result: RunResult, _ timetable: inout Timetable, _ reporter: RunReporter, at now: Timetable.Moment
   ) {
@@ -229,7 +346,7 @@ struct WatchCommand: Sendable {
   }
 
   /// Parents and what is referred to come before what needs them; of entities that need each other the first one.
-  private static func wanted(_ program: Program) -> [Timetable.Wanted] {
+  fileprivate static func wanted(_ program: Program) -> [Timetable.Wanted] {
     var before: Set<String> = []
     return program.entities.map { entity in
       defer { before.insert(entity.name) }

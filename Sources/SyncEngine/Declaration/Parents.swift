@@ -6,9 +6,17 @@
 /// Source(.shop, "prices", query: ["ids": "{parent.id}"], paging: .none,
 ///        parents: Parents(Product.self, grouped: 50))
 /// // GET /prices?ids=1%2C2%2C3…
+/// Source(.shop, "{parent.region}/items", paging: .none, parents: Parents(values: ["eu", "us"], as: "region"))
+/// // GET /eu/items, GET /us/items
 /// ```
 public struct Parents: Sendable {
-  let entity: any Entity.Type
+  enum Origin: Sendable {
+    case table(any Entity.Type)
+    /// Rows that the declaration gives, of one column.
+    case values([StoredValue], Column)
+  }
+
+  let origin: Origin
   let conditions: [(column: String, value: String)]
   let groupSize: Int
   let skippedStatuses: Set<Int>
@@ -26,9 +34,37 @@ public struct Parents: Sendable {
     _ entity: any Entity.Type, where conditions: KeyValuePairs<String, String> = [:], grouped size: Int = 1,
     skipping statuses: Set<Int> = []
   ) {
-    self.entity = entity
+    origin = .table(entity)
     self.conditions = conditions.map { ($0.key, $0.value) }
     (groupSize, skippedStatuses) = (size, statuses)
+  }
+
+  /// Values that are declared, such as regions or tenants: the partitions of a source that lists each by itself.
+  ///
+  /// - Parameters:
+  ///   - values: one walk for each; none comes twice.
+  ///   - column: the name of `{parent.…}` and `@parent.…`.
+  ///   - statuses: as for the rows of a table.
+  public init<Value: KeyValue>(values: [Value], as column: String, skipping statuses: Set<Int> = []) {
+    let type = Value.reading.columnType
+    origin = .values(
+      values.map(\.stored),
+      Column(
+        name: column, type: type, isNullable: false, role: .key, defaultValue: nil, marksChange: true))
+    (conditions, groupSize, skippedStatuses) = ([], 1, statuses)
+  }
+
+  /// The entity whose rows they are; nil for declared values.
+  var entity: (any Entity.Type)? { if case .table(let entity) = origin { entity } else { nil } }
+
+  /// - Throws: ``DeclarationError``
+  func schema() throws(DeclarationError) -> TableSchema {
+    switch origin {
+    case .table(let entity): try TableSchema.erased(entity)
+    case .values(_, let column):
+      // Of no table: it has the name that no table can have.
+      TableSchema(name: "", columns: [column], references: [], assets: [])
+    }
   }
 
   /// The parents' rows that are asked for, by group.

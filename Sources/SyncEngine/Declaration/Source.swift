@@ -19,6 +19,8 @@ public struct Source: Sendable {
   public var maxPages: Int
   public var maxRecords: Int?
   public var parents: Parents?
+  /// How its runs are cut where workers share them; nil where a run is one unit.
+  public var slices: Slices?
   public var filter: RecordFilter?
   public var prepare: Preparation?
   public var badRecords: BadRecords
@@ -40,6 +42,7 @@ public struct Source: Sendable {
   ///     are several.
   ///   - maxRecords: the same for the records of the whole run.
   ///   - parents: the entity whose rows this one is asked for, one walk each.
+  ///   - slices: how its runs are cut into units where workers share the work.
   ///   - filter: the records that are this entity's; the others are passed over.
   ///   - prepare: makes a record of each record before it is mapped, for what no field can say.
   ///   - badRecords: what a record that does not fit does to the run.
@@ -51,7 +54,7 @@ public struct Source: Sendable {
     _ api: API, _ path: String, query: Query = [:], body: RequestBody? = nil, headers: [String: String] = [:],
     rows: Rows = .list(.root), format: BodyFormat = .json, errors: [JSONPath] = [],
     paging: Paging, maxPages: Int = 10_000, maxRecords: Int? = nil, parents: Parents? = nil,
-    where filter: RecordFilter? = nil,
+    slices: Slices? = nil, where filter: RecordFilter? = nil,
     prepare: Preparation? = nil, badRecords: BadRecords = .fail, conditional: Bool = true,
     resume: Resume = .within(.seconds(3600))
   ) {
@@ -59,7 +62,7 @@ public struct Source: Sendable {
     (self.api, self.path, self.query, self.headers, self.rows) = (api, path, query, headers, rows)
     (self.paging, self.maxPages, self.parents, self.badRecords) = (paging, maxPages, parents, badRecords)
     (self.body, self.filter, self.prepare) = (body, filter, prepare)
-    self.maxRecords = maxRecords
+    (self.maxRecords, self.slices) = (maxRecords, slices)
     (self.format, self.errors, isConditional) = (format, errors, conditional)
   }
 }

@@ -149,6 +149,8 @@ public struct PagingContext: Sendable {
   public var startedAt: Int64
   /// The path of the field that no two records share.
   var keyPath: String?
+  /// The beginning of the one window that is asked for, in milliseconds since 1970; nil for all.
+  var window: Int64?
 }
 
 /// How one page leads to the next.
@@ -176,6 +178,8 @@ public struct Paging: Sendable {
   let description: String
   /// What decisions are made of; nil where it may be all of an answer.
   let reads: PageReads?
+  /// The beginnings of all windows that there are now, in milliseconds since 1970, for paging by windows of time.
+  var windows: (@Sendable () -> [Int64])?
 
   init(
     makePager: @escaping @Sendable (PagingContext) -> any Pager, paths: [JSONPath], fault: String? = nil,

@@ -21,6 +21,15 @@ package protocol StoreTransaction: SendableMetatype {
 
   /// Creates the engine's own tables where they are absent.
   func createJournal() throws
+  /// Makes sure that the claim holds which the run was made for, until the transaction ends, and that no other commit to the
+  /// table is under way which must not be.
+  ///
+  /// - Throws: ``ClaimLost``
+  func begin(_ settlement: Settlement, on schema: TableSchema) throws
+  /// Ends the claim, and sets when the unit is due again.
+  func settle(_ settlement: Settlement) throws
+  /// What slices of an entity have seen is out of date: others wrote to its table.
+  func voidGeneration(of entity: String) throws
   /// Whether the table is there with all columns that pages which were not sent again have values for.
   func holdsKeptColumns(of schema: TableSchema) throws -> Bool
   /// Creates the table, or adds the columns that it lacks.
@@ -79,11 +88,21 @@ package protocol StoreTransaction: SendableMetatype {
   func append(_ run: RunRecord) throws
   func set(_ state: [String: String], of entity: String) throws
   func set(_ pages: ProvenPages?, of entity: String) throws
-  func forgetPages(on table: String, besides entity: String) throws
+  /// - Parameter spared: an entity whose slices keep theirs.
+  func forgetPages(on table: String, besides entity: String, sparingSlicesOf spared: String?) throws
 
   /// Begins to tell what changes in some tables.
   func watchChanges(of schemas: [TableSchema]) throws
   func changes() throws -> [RowChange]
+}
+
+extension StoreTransaction {
+  // A store that is one machine's has no work to share.
+  package func begin(_ settlement: Settlement, on schema: TableSchema) throws {
+    throw StoreError("the store does not share work")
+  }
+  package func settle(_ settlement: Settlement) throws {}
+  package func voidGeneration(of entity: String) throws {}
 }
 
 /// Writes runs: what holds for any store.
@@ -120,6 +139,7 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
   private func write(_ changedTables: inout [String]) throws -> Committed {
     RunStep.next()
     let schema = commit.rows.schema
+    if let settlement = commit.settlement { try transaction.begin(settlement, on: schema) }
     try demandKeptTables()
     // All tables before any row: a row may refer to a table that is written later.
     for schema in commit.referenced + [schema] + commit.nested.map(\.rows.schema) {
@@ -197,7 +217,15 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
     try transaction.set(commit.state.merging(["tables": names]) { $1 }, of: run.entity)
     if !commit.isIncrement || !changed.isEmpty { try transaction.set(commit.pages, of: run.entity) }
     changedTables += changed
-    for table in changed { try transaction.forgetPages(on: table, besides: run.entity) }
+    let spared = commit.settlement.flatMap { $0.isDisjoint ? $0.claim.unit.entity : nil }
+    for table in changed {
+      try transaction.forgetPages(on: table, besides: run.entity, sparingSlicesOf: spared)
+    }
+    if let settlement = commit.settlement {
+      try transaction.settle(settlement)
+    } else {
+      try transaction.voidGeneration(of: run.entity)
+    }
     RunStep.next()
     try transaction.append(run)
     return Committed(run: run, changes: commit.tellsChanges ? try transaction.changes() : nil)

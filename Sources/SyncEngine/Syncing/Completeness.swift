@@ -16,7 +16,8 @@ public enum WalkOutcome: Sendable {
 
 /// The proof that a walk saw all that the source has. Whoever deletes asks for one.
 ///
-/// Only this file can make one, out of a ``WalkLedger`` without doubts whose every part ended by proof.
+/// Only this file can make one, out of a ``WalkLedger`` without doubts whose every part ended by proof, or of slices that
+/// all have one.
 public struct ProofOfCompleteness: Sendable {
   /// Walks that agree. Pages that shift need two of them before anything is deleted.
   public let walks: Int
@@ -24,6 +25,15 @@ public struct ProofOfCompleteness: Sendable {
   let mayShift: Bool
 
   fileprivate init(walks: Int, mayShift: Bool) { (self.walks, self.mayShift) = (walks, mayShift) }
+
+  /// Nil unless each slice of a generation was proven to be complete since it began. What shifts inside of a slice was
+  /// walked again by its own run.
+  init?(_ generation: SliceGeneration) {
+    guard generation.slices > 0, generation.done == generation.slices,
+      generation.proven == generation.slices
+    else { return nil }
+    self.init(walks: 1, mayShift: false)
+  }
 
   /// Whether absence from the walks means absence from the source.
   var armsDeletion: Bool { !mayShift || walks >= 2 }

@@ -3,7 +3,8 @@ extension Engine {
   /// becomes of it: what is missing is told, and tried again by the next run.
   func fetchAssets(_ prepared: Prepared) async -> AssetReport? {
     let declared = prepared.plan.tables.flatMap { schema in schema.assets.map { (schema, $0) } }
-    guard !declared.isEmpty else { return nil }
+    // Which rows are a slice's is not known: they have theirs when all slices were walked.
+    guard !declared.isEmpty, prepared.plan.slice == nil else { return nil }
     let fetcher = AssetFetcher(
       client: prepared.client, home: prepared.plan.requests.origin,
       concurrency: prepared.plan.source.api.concurrency, redactor: redactor)

@@ -34,7 +34,11 @@ extension Engine {
     var (proof, deletion) = (first, armed(first))
     var number: UInt8 = 1
     while deletion == nil {
-      guard try await store.countUnseen(seen.index, scope: scope, in: plan.schema).unseen > 0 else { break }
+      // Which rows a slice without parents answers for is not known.
+      if plan.slice == nil || plan.parent != nil {
+        let unseen = try await store.countUnseen(seen.index, scope: scope, in: plan.schema).unseen
+        guard unseen > 0 else { break }
+      }
       number += 1
       try await walker.walk(&walk, parents: parents, seen: &seen, number: number, confirming: proof)
       let vanished = seen.index.count(lastSeenIn: number - 1)
@@ -50,23 +54,29 @@ extension Engine {
       }
     }
     guard let deletion else { return .nothingMissing(proof) }
-    if let doubt = try await verify(prepared, seen.index, scope) { return .doubtful([doubt]) }
+    if plan.slice == nil, let doubt = try await verify(prepared, seen.index, scope) { return .doubtful([doubt]) }
     return .armed(deletion, proof)
   }
 
   /// The declared rows, and with parents those of the parents that were walked.
   func deletionScope(_ plan: EntityPlan, _ parents: [[StoredValue]]) -> DeletionScope? {
-    var scope = DeletionScope(conditions: plan.conditions)
-    if let mark = plan.mark { scope.conditions.append(.isNull(column: mark)) }
+    var owners = KeyIndex()
     if let parent = plan.parent {
       var bytes = KeyBytes()
       for row in parents {
         bytes.removeAll()
         for owner in parent.owner { bytes.append(row[owner.position]) }
-        _ = bytes.withBytes { scope.keys.insert($0, ordinal: 0, walk: 0) }
+        _ = bytes.withBytes { owners.insert($0, ordinal: 0, walk: 0) }
       }
-      scope.columns = parent.owner.map(\.column)
     }
+    return deletionScope(plan, owners: owners)
+  }
+
+  /// - Parameter owners: the keys of the parents.
+  func deletionScope(_ plan: EntityPlan, owners: KeyIndex) -> DeletionScope? {
+    var scope = DeletionScope(conditions: plan.conditions)
+    if let mark = plan.mark { scope.conditions.append(.isNull(column: mark)) }
+    if let parent = plan.parent { (scope.columns, scope.keys) = (parent.owner.map(\.column), owners) }
     return scope.columns.isEmpty && scope.conditions.isEmpty ? nil : scope
   }
 

@@ -124,6 +124,7 @@ extension Engine {
     var increment = try Increment(
       plan, kept: state["watermark"], isFull: trust.asksInFull || isDue || isOther || lastFull == nil)
     walker.increment = increment
+    walker.context.window = plan.window
     walker.hashKey = hashKey
     walker.textRule = try await store.textRule()
     if !isRehearsal {
@@ -148,7 +149,7 @@ extension Engine {
       }
     }
     let rows = deletionScope(plan, parents)
-    let survey = survey(plan, walker, state, increment, rows)
+    let survey = plan.slice == nil ? survey(plan, walker, state, increment, rows) : nil
     (walker.survey, walker.spool) = (survey, spool)
     // Nobody asks for the rows again but the commit, which sees the table as the survey did.
     walker.mayDrop =
@@ -175,7 +176,8 @@ extension Engine {
     if doubts.isEmpty, case .proven(let first) = walk.outcome { proof = first }
     if plan.deletion.isByAbsence, increment.isFull, let first = proof {
       switch try await arm(first, prepared, &walker, &walk, &seen, parents: parents, scope: rows) {
-      case .armed(let armed, let confirmed): (deletion, proof) = (armed, confirmed)
+      // What a slice did not see is judged when all of them are walked.
+      case .armed(let armed, let confirmed): (deletion, proof) = (plan.slice == nil ? armed : nil, confirmed)
       case .nothingMissing(let confirmed): proof = confirmed
       case .doubtful(let found): (doubts, proof) = (found, nil)
       }
@@ -225,6 +227,16 @@ extension Engine {
       pages: walker.kept == nil ? nil : proof.map { ProvenPages(walk.states, proof: $0) },
       isIncrement: !increment.isFull)
     commit.survey = isSurveyOfUse ? survey : nil
+    commit.settlement = plan.claim.map { claim in
+      Settlement(
+        claim: claim, isAlone: plan.mayMoveBetweenSlices, isDisjoint: !plan.mayMoveBetweenSlices,
+        slice: plan.slice.map { _ in
+          SliceRecord(
+            isProven: run.outcome == .proven,
+            keys: plan.deletion.isByAbsence && run.outcome == .proven
+              ? SliceKeys.bytes(rows: seen.index, owners: rows?.keys) : [])
+        })
+    }
     let withheld =
       !plan.deletion.isByAbsence
       ? "no deletion is declared"
@@ -277,29 +289,6 @@ extension Engine {
       context: PagingContext(
         asksForEnd: prepared.plan.asksForEnd, startedAt: Timestamp.now, keyPath: prepared.plan.keyPath),
       onProgress: onProgress)
-  }
-
-  /// The rows that requests are made for; one without values where the source has no parents.
-  ///
-  /// - Parameter staged: what is going to be written before they are asked for.
-  func readParents(_ plan: EntityPlan, after staged: [Commit] = []) async throws -> [[StoredValue]] {
-    guard let parent = plan.parent else { return [[]] }
-    var rows: [[StoredValue]] = []
-    let last = staged.lastIndex { commit in
-      ([commit.rows.schema] + commit.nested.map(\.rows.schema)).contains { $0.name == parent.schema.name }
-    }
-    do {
-      if let last {
-        rows = try await store.rows(
-          of: parent.schema, columns: parent.columns, after: Array(staged[...last]))
-      } else {
-        try store.rows(of: parent.schema, columns: parent.columns, key: nil) { rows.append($0) }
-      }
-    } catch let error as StoreError {
-      throw StoreError("the parents cannot be read (sync \(parent.schema.name) first?): \(error)")
-    }
-    return try plan.source.parents?.groups(of: rows, parent.columns, sent: plan.requests.parentColumns.count)
-      ?? rows
   }
 }
 

@@ -23,15 +23,18 @@ public final class Engine: Sendable {
     public var allowedDeletions: Int?
     /// Whether a run takes the pages that one before it had read when it was ended.
     public var resumes: Bool
+    /// Whether the rates of APIs hold for all programs that use the store together.
+    public var sharesRates: Bool
     /// Bytes of rows and keys that a run holds in memory until the commit, the largest page aside; further rows wait in a
     /// file without a name, in the folder of `TMPDIR` or in `/var/tmp`.
     public var memory: Int
 
     public init(
       urls: [String: String] = [:], rates: [String: API.Rate] = [:], wait: Duration = .seconds(60),
-      asksInFull: Bool = false, allowedDeletions: Int? = nil, resumes: Bool = true, memory: Int = 64 << 20
+      asksInFull: Bool = false, allowedDeletions: Int? = nil, resumes: Bool = true, memory: Int = 64 << 20,
+      sharesRates: Bool = false
     ) {
-      (self.resumes, self.memory) = (resumes, memory)
+      (self.resumes, self.memory, self.sharesRates) = (resumes, memory, sharesRates)
       (self.urls, self.rates, self.wait, self.asksInFull) = (urls, rates, wait, asksInFull)
       self.allowedDeletions = allowedDeletions
     }
@@ -107,7 +110,7 @@ public final class Engine: Sendable {
 
   /// What has to have its rows before the entity can have its own: its parents, and what it refers to.
   private static func needs(of entity: any Entity.Type) -> Set<ObjectIdentifier> {
-    let parents = entity.source.parents.map { [ObjectIdentifier($0.entity)] } ?? []
+    let parents = entity.source.parents?.entity.map { [ObjectIdentifier($0)] } ?? []
     return Set(parents + entity.references.map { ObjectIdentifier($0) })
   }
 
@@ -165,9 +168,11 @@ public final class Engine: Sendable {
     for plan in plans {
       for table in plan.leasedTables where tables[table] == nil { tables[table] = plan.name }
     }
+    // Slices of one entity run side by side: what only one may do at a time is their commit.
+    let isShared = plans.allSatisfy { $0.claim != nil && $0.source.slices != nil }
     var leases: [any Lease] = []
     for (table, entity) in tables.sorted(by: { $0.key < $1.key }) {
-      do { leases.append(try await store.lease(table: table, wait: options.wait)) } catch {
+      do { leases.append(try await store.lease(table: table, isShared: isShared, wait: options.wait)) } catch {
         for lease in leases { lease.end() }
         switch error {
         case let error as LeaseTimeout:
@@ -194,7 +199,11 @@ public final class Engine: Sendable {
     }
     let interval = (options.rates[api.name] ?? api.rate)?.interval ?? .zero
     let limiter = limiters.withLock { limiters in
-      let limiter = limiters[api.name] ?? RateLimiter(interval: interval, concurrency: api.concurrency)
+      let limiter =
+        limiters[api.name]
+        ?? RateLimiter(
+          interval: interval, concurrency: api.concurrency,
+          shared: options.sharesRates ? store.turns(of: api.name) : nil)
       limiters[api.name] = limiter
       return limiter
     }
@@ -252,7 +261,14 @@ public final class Engine: Sendable {
     _ entities: [any Entity.Type], tellingChanges: Bool,
     _ onProgress: @escaping @Sendable (SyncProgress) -> Void
   ) async throws -> [SyncReport] {
-    let prepared = try entities.map { try self.prepared($0) }
+    try await run(try entities.map { try self.prepared($0) }, tellingChanges: tellingChanges, onProgress)
+  }
+
+  /// - Parameter write: what is done in place of fetching and committing the entities.
+  func run(
+    _ prepared: [Prepared], tellingChanges: Bool, _ onProgress: @escaping @Sendable (SyncProgress) -> Void,
+    write: ((inout [RunRecord]) async throws -> [(work: Work, done: Committed)])? = nil
+  ) async throws -> [SyncReport] {
     let clock = ContinuousClock.now
     var runs = prepared.map {
       RunRecord(
@@ -276,8 +292,13 @@ public final class Engine: Sendable {
     var position = 0
     do {
       let isWatched = observers.withLock { !$0.isEmpty }
-      let written = try await fetchAndCommit(
-        prepared, &runs, at: &position, tellsChanges: tellingChanges || isWatched, onProgress)
+      let written =
+        if let write {
+          try await write(&runs)
+        } else {
+          try await fetchAndCommit(
+            prepared, &runs, at: &position, tellsChanges: tellingChanges || isWatched, onProgress)
+        }
       RunStep.next()
       var reports: [SyncReport] = []
       for (prepared, (work, done)) in zip(prepared, written) {

@@ -1,6 +1,9 @@
 /// An entity compiled for running: checked, and without its Swift type.
 struct EntityPlan: Sendable {
-  let name: String
+  /// The entity's name, or that of the unit of work: all that is kept beside the rows is kept under it.
+  private(set) var name: String
+  /// The unit that a run is for, where work is shared.
+  private(set) var claim: Claim?
   let schema: TableSchema
   let decoding: DecodingPlan
   let source: Source
@@ -58,6 +61,7 @@ struct EntityPlan: Sendable {
     try DeletionValidator.validate(deletion, entity: E.name, properties: properties)
     let incremental = E.incremental.policy
     try ScheduleValidator.validate(E.name, E.schedule)
+    try SliceValidator.validate(source, entity: E.name)
     try IncrementalValidator.validate(
       incremental, deletion: deletion, entity: E.name, properties: properties)
     self.incremental = incremental
@@ -121,6 +125,31 @@ struct EntityPlan: Sendable {
     single.path = names.reduce(path) { $0.replacing("{\($1)}", with: "{parent.\($1)}") }
     (single.query, single.body) = ([:], nil)
     return try RequestTemplate(single, entity: entity, parentColumns: names)
+  }
+
+  /// The same for one unit of work.
+  func claimed(_ claim: Claim) -> EntityPlan {
+    var plan = self
+    (plan.claim, plan.name) = (claim, claim.unit.name)
+    return plan
+  }
+
+  /// The part of the entity that a run is for; nil where it is all of it.
+  var slice: String? { claim.flatMap { $0.unit.isSlice ? $0.unit.slice : nil } }
+
+  /// The window of time that a slice is; nil where it is none.
+  var window: Int64? {
+    guard source.slices?.kind == .windows, var text = slice else { return nil }
+    return text.withUTF8 { Timestamp.parse($0) }
+  }
+
+  /// Whether a record may go from one slice to another one and stay the same row.
+  var mayMoveBetweenSlices: Bool {
+    switch source.slices?.kind {
+    case nil: false
+    case .windows: true
+    case .parents, .buckets: mayMoveBetweenParents
+    }
   }
 
   /// Whether a record that goes from one parent to another may stay the same row: its key does not hold all of the

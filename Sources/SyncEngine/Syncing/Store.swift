@@ -17,8 +17,22 @@ public protocol Store: Sendable {
   /// The right to run on a table, from the first request to the commit: one holder among all processes that use
   /// the store. It ends with its process.
   ///
+  /// - Parameter isShared: whether others that share it may hold it too.
   /// - Throws: ``LeaseTimeout`` if another run holds the table longer than `wait`.
-  func lease(table: String, wait: Duration) async throws -> any Lease
+  func lease(table: String, isShared: Bool, wait: Duration) async throws -> any Lease
+
+  /// The work that programs share which use the store; nil where a store is one machine's.
+  ///
+  /// - Parameters:
+  ///   - name: what people call this worker.
+  ///   - lease: how long a worker may say nothing before others have its units.
+  func workQueue(worker name: String, lease: Duration) -> (any WorkQueue)?
+
+  /// Who works on the store; nil where nobody shares work.
+  func sharedWork(leases limit: Int) async throws -> SharedWork?
+
+  /// The turns of an API's requests among all programs that use the store; nil where a store is one machine's.
+  func turns(of api: String) -> (any SharedTurns)?
 
   /// Which texts can be kept; nil where all can.
   func textRule() async throws -> TextRule?
@@ -161,6 +175,10 @@ extension Store {
   public static func open(_ location: String) throws -> Self {
     try open(location, options: StoreOptions())
   }
+
+  public func workQueue(worker name: String, lease: Duration) -> (any WorkQueue)? { nil }
+  public func sharedWork(leases limit: Int) async throws -> SharedWork? { nil }
+  public func turns(of api: String) -> (any SharedTurns)? { nil }
 }
 
 /// What a commit wants to know of a table.
@@ -296,6 +314,8 @@ public struct Commit: Sendable {
   public var tellsChanges = false
   public var isRehearsal = false
   public var survey: (any TableSurvey)?
+  /// The unit of shared work that the run is one of.
+  public var settlement: Settlement?
 }
 
 // MARK: Typed reads

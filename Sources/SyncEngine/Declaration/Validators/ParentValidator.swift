@@ -16,11 +16,17 @@ enum ParentValidator {
       }
       return nil
     }
-    let schema = try TableSchema.erased(parents.entity)
+    let schema = try parents.schema()
+    if case .values(let values, let column) = parents.origin {
+      if values.isEmpty { throw DeclarationError("\(entity): its parents are declared values, and there is none") }
+      if Set(values).count < values.count {
+        throw DeclarationError("\(entity): of the declared values for \"\(column.name)\" one is there twice")
+      }
+    }
     if schema.name == own.name { throw DeclarationError("\(entity): an entity cannot be its own parent") }
     for column in columns where !schema.columns.contains(where: { $0.name == column }) {
       throw DeclarationError(
-        "\(entity): \"parent.\(column)\" is read, but \(schema.name) has no column \"\(column)\"; it has \(schema.columns.map(\.name).joined(separator: ", "))"
+        "\(entity): \"parent.\(column)\" is read, but \(schema.name.isEmpty ? "the declared values" : schema.name) \(schema.name.isEmpty ? "have" : "has") no column \"\(column)\"; \(schema.name.isEmpty ? "they have" : "it has") \(schema.columns.map(\.name).joined(separator: ", "))"
       )
     }
     if columns.isEmpty {
@@ -56,7 +62,7 @@ enum ParentValidator {
         let parentType = schema.columns.first(where: { $0.name == parent })?.type, type != parentType
       else { continue }
       throw DeclarationError(
-        "\(entity): a deletion compares column \"\(column)\", which is \(type.rawValue), with \(schema.name).\(parent), which is \(parentType.rawValue); give it the same type"
+        "\(entity): a deletion compares column \"\(column)\", which is \(type.rawValue), with \(schema.name.isEmpty ? "parent" : schema.name).\(parent), which is \(parentType.rawValue); give it the same type"
       )
     }
     return schema

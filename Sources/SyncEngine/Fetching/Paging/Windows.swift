@@ -25,16 +25,26 @@ extension Paging {
     let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
     if milliseconds < 1 { fault = fault ?? "windows of no length lead nowhere" }
     let begin: Int64 = if case .integer(let instant) = since.stored { instant } else { 0 }
-    return Paging(
+    let length = max(1, milliseconds)
+    let text: @Sendable (Int64) -> String = { writing(.integer($0)) ?? "" }
+    var made = Paging(
       makePager: { context in
         Windows(
-          step: max(1, milliseconds), begin: begin, text: { writing(.integer($0)) ?? "" },
+          step: length, begin: context.window ?? begin, isOnlyOne: context.window != nil, text: text,
           bounds: { zip([from, to], $0).map { .init($0, $1, in: place, isJSON: isJSON) } },
           makeInner: { paging.makePager(context) })
       },
       paths: paging.paths, fault: fault,
       description: "windows \(from) \(to) \(begin) \(step) \(place) of \(paging.description)",
       reads: paging.reads)
+    made.windows = {
+      var beginnings = [begin]
+      while Windows.isDue(beginnings[beginnings.count - 1] + length, text) {
+        beginnings.append(beginnings[beginnings.count - 1] + length)
+      }
+      return beginnings
+    }
+    return made
   }
 }
 
@@ -42,6 +52,8 @@ struct Windows: Pager {
   /// Milliseconds.
   private let step: Int64
   private var begin: Int64
+  /// Whether no window follows.
+  private let isOnlyOne: Bool
   private let text: @Sendable (Int64) -> String
   private let bounds: @Sendable ([String]) -> [PageRequest.Item]
   private let makeInner: @Sendable () -> any Pager
@@ -51,17 +63,18 @@ struct Windows: Pager {
   private var doubts: [String] = []
 
   init(
-    step: Int64, begin: Int64, text: @escaping @Sendable (Int64) -> String,
+    step: Int64, begin: Int64, isOnlyOne: Bool, text: @escaping @Sendable (Int64) -> String,
     bounds: @escaping @Sendable ([String]) -> [PageRequest.Item],
     makeInner: @escaping @Sendable () -> any Pager
   ) {
     (self.step, self.begin, self.text, self.bounds) = (step, begin, text, bounds)
+    self.isOnlyOne = isOnlyOne
     (self.makeInner, inner) = (makeInner, makeInner())
   }
 
   var needsRecords: Bool { inner.needsRecords }
   /// A record whose instant is set back goes to a window that was read already.
-  var mayShift: Bool { true }
+  var mayShift: Bool { !isOnlyOne || inner.mayShift }
   var mayBeEmptyMidway: Bool { true }
   var repeatsBoundary: Bool { pages == 0 || inner.repeatsBoundary }
   func isPage(status: Int) -> Bool { inner.isPage(status: status) }
@@ -75,7 +88,9 @@ struct Windows: Pager {
   }
 
   /// Whether a window that begins then is wanted: the one before does not reach past the present, as it is written.
-  private func isDue(_ begin: Int64) -> Bool {
+  private func isDue(_ begin: Int64) -> Bool { !isOnlyOne && Self.isDue(begin, text) }
+
+  fileprivate static func isDue(_ begin: Int64, _ text: (Int64) -> String) -> Bool {
     let now = Timestamp.now
     return begin <= now || text(begin) == text(now)
   }

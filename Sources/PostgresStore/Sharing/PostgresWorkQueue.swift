@@ -1,0 +1,129 @@
+import SyncEngine
+import Synchronization
+
+/// Work that is shared through tables of a database.
+///
+/// Units are claimed by `FOR UPDATE SKIP LOCKED` (postgresql.org/docs/15/sql-select.html#SQL-FOR-UPDATE-SHARE). A worker's
+/// lease is a row with a time, and an advisory lock of this connection: it ends with either. What a unit was claimed with, a
+/// number that only grows, is looked at by the commit.
+final class PostgresWorkQueue: WorkQueue {
+  private let store: PostgreSQL
+  private let name: String
+  private let lease: Duration
+  private let connection: SideConnection
+
+  private struct State {
+    var worker: Int64?
+    /// The connection that holds its lock.
+    var generation = 0
+    var schedules: [String: Schedule] = [:]
+  }
+  private let state = Mutex(State())
+
+  init(of store: PostgreSQL, worker name: String, lease: Duration) {
+    (self.store, self.name, self.lease) = (store, name, lease)
+    connection = SideConnection(store.place, silence: lease)
+  }
+
+  var worker: Int64? { state.withLock(\.worker) }
+
+  func renew(holding claims: Set<Claim>) async throws -> Bool {
+    try await connection.perform { connection, generation in
+      let (worker, known) = self.state.withLock { ($0.worker, $0.generation) }
+      if let worker {
+        let goesOn = try connection.transaction {
+          guard known == generation, try WorkTables.renew(worker, lease: self.lease, in: connection) else {
+            return false
+          }
+          try WorkTables.giveBack(allOf: worker, besides: claims, in: connection)
+          return true
+        }
+        if goesOn {
+          try connection.transaction { try WorkTables.reap(in: connection) }
+          return true
+        }
+        self.state.withLock { $0 = State() }
+      }
+      let joined = try connection.transaction {
+        try WorkTables.create(in: connection)
+        return try WorkTables.join(as: self.name, lease: self.lease, in: connection)
+      }
+      try connection.belong(to: joined)
+      self.state.withLock { ($0.worker, $0.generation) = (joined, generation) }
+      self.store.worker.withLock { $0 = joined }
+      try connection.transaction { try WorkTables.reap(in: connection) }
+      return worker == nil
+    }
+  }
+
+  func claim(
+    _ schedules: [String: Schedule], blockers: [String: Set<String>], limit: Int
+  ) async throws -> ClaimedWork {
+    try await connection.perform { connection, generation in
+      let (worker, known, declared) = self.state.withLock { ($0.worker, $0.generation, $0.schedules) }
+      guard let worker, known == generation else { throw StoreError("the worker has not joined") }
+      if declared != schedules {
+        try connection.transaction { try WorkTables.declare(schedules, in: connection) }
+        self.state.withLock { $0.schedules = schedules }
+      }
+      let found = try WorkTables.readiness(of: schedules.keys.sorted(), in: connection)
+      let busy = Set(found.filter { $0.isHeld || $0.wait.map { $0 <= 0 } == true }.map(\.entity))
+      var due: [(name: String, schedule: Schedule, wait: Int)] = []
+      var next: Int?
+      for unit in found {
+        guard let wait = unit.wait, let schedule = schedules[unit.entity] else { continue }
+        if wait > 0 {
+          next = min(next ?? wait, wait)
+          continue
+        }
+        // Who has waited for an interval waits no longer: one of several others may always be under way.
+        let isPatient = -wait < schedule.every.milliseconds
+        if isPatient, !(blockers[unit.entity] ?? []).isDisjoint(with: busy) { continue }
+        due.append((unit.entity, schedule, wait))
+      }
+      if due.isEmpty || limit < 1 { return ClaimedWork(claims: [], next: next.map { .milliseconds($0) }) }
+      let claims = try WorkTables.claim(
+        for: worker, due.sorted { ($0.wait, $0.name) < ($1.wait, $1.name) }.map { ($0.name, $0.schedule) },
+        limit: limit, in: connection)
+      return ClaimedWork(
+        claims: claims, next: next.map { .milliseconds($0) }, isContended: claims.isEmpty)
+    }
+  }
+
+  func release(_ claim: Claim, wait: Duration?, isFailure: Bool) async throws {
+    try await connection.perform { connection, _ in
+      try WorkTables.release(claim, wait: wait, isFailure: isFailure, in: connection)
+    }
+  }
+
+  func cut(_ claim: Claim, into slices: [String]) async throws -> (added: Int, removed: Int) {
+    try await connection.perform { connection, _ in
+      try connection.transaction { try WorkTables.cut(claim, into: slices, in: connection) }
+    }
+  }
+
+  func generation(of entity: String) async throws -> SliceGeneration {
+    try await connection.perform { connection, _ in
+      try WorkTables.generation(of: entity, in: connection)
+    }
+  }
+
+  func slices(of entity: String, _ body: @escaping @Sendable (SliceRecord) -> Void) async throws {
+    try await store.perform { connection, _ in
+      try WorkTables.slices(of: entity, in: connection, body)
+    }
+  }
+
+  func runNow(_ entities: [String]) async throws {
+    try await connection.perform { connection, _ in try WorkTables.runNow(entities, in: connection) }
+  }
+
+  func leave() async {
+    guard let worker else { return }
+    state.withLock { $0 = State() }
+    try? await connection.perform { connection, _ in
+      try connection.transaction { try WorkTables.leave(worker, in: connection) }
+    }
+    connection.close()
+  }
+}

@@ -1,0 +1,84 @@
+import SyncEngine
+
+#if canImport(Glibc)
+  import Glibc
+#else
+  import Darwin
+#endif
+
+extension Program {
+  /// The work that this program shares with others; nil where it does all by itself.
+  ///
+  /// - Throws: `UsageError` for a store that cannot be shared.
+  func workQueue() throws -> (any WorkQueue)? {
+    guard configuration.isShared else { return nil }
+    let name = configuration.worker.isEmpty ? machineName() : configuration.worker
+    guard let queue = store.workQueue(worker: name, lease: configuration.lease) else {
+      throw UsageError(
+        "work is shared by programs on a store that is on a server (postgresql://…), and the store is \(store.location)"
+      )
+    }
+    return queue
+  }
+
+  /// Runs a claimed unit, and gives it back where nothing came of it.
+  ///
+  /// - Returns: nil where there is nothing to report: it was given up, or cut into slices.
+  func run(
+    _ claim: Claim, of entity: any Entity.Type, in queue: any WorkQueue, _ reporter: RunReporter,
+    onProgress: @escaping @Sendable (SyncProgress) -> Void
+  ) async -> RunResult? {
+    let start = ContinuousClock.now
+    var result: RunResult?
+    let results = await self.results(claim.unit.name, reporter) {
+      switch try await engine.run(
+        claim, of: entity, in: queue,
+        onProgress: { progress in
+          reporter.progress(progress)
+          onProgress(progress)
+        })
+      {
+      case .committed(let report): return [report]
+      case .cut(let slices, let added, let removed):
+        reporter.log.write(
+          added + removed > 0 ? .info : .debug,
+          "cut into \(slices) slices (\(added) new, \(removed) gone)", entity: entity.name)
+        return []
+      }
+    }
+    result = results?.first
+    if case .committed? = result { return result }
+    if results?.isEmpty == true { return nil }
+    await release(claim, after: result, taking: ContinuousClock.now - start, in: queue, reporter)
+    return result
+  }
+
+  private func release(
+    _ claim: Claim, after result: RunResult?, taking duration: Duration, in queue: any WorkQueue,
+    _ reporter: RunReporter
+  ) async {
+    var wait: Duration? = .zero
+    var isFailure = false
+    if case .failed(let error)? = result {
+      switch error.kind {
+      case .failed:
+        isFailure = true
+        wait = Backoff.wait(
+          after: claim.failures + 1, interval: claim.schedule.every, duration: duration)
+      case .refused: (isFailure, wait) = (true, nil)
+      case .busy: wait = min(.seconds(5), claim.schedule.every)
+      }
+    }
+    do { try await queue.release(claim, wait: wait, isFailure: isFailure) } catch {
+      // The next renewal gives it back.
+      reporter.log.write(.debug, "\(error)", entity: claim.unit.name)
+    }
+  }
+}
+
+/// What the machine is called.
+private func machineName() -> String {
+  var bytes = [CChar](repeating: 0, count: 256)
+  guard gethostname(&bytes, bytes.count - 1) == 0 else { return "worker" }
+  return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
