@@ -128,7 +128,7 @@ class Cluster:
         with open(path, "w") as file:
             json.dump(configuration, file)
         self.environment = dict(os.environ, SYNCD_TEST_REGIONS=str(source.regions), SYNCD_TEST_SINCE=str(source.since))
-        self.command = [program, "status", "--config", path]
+        self.command = [program, "status", "--config", path, "--log-format", "text"]
         self.workers = {
             number: Worker(
                 number, network.words(number) + [program, "watch", "--config", path, "--worker", "w%d" % number],

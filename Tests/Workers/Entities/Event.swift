@@ -24,5 +24,5 @@ struct Event: Entity {
     Field(\.asOf, "as_of")
   }
 
-  static let deletion = Deletion<Event>.missing
+  static let deletion = Deletion<Event>.missing(atMost: 1)
 }

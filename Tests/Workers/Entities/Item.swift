@@ -21,5 +21,5 @@ struct Item: Entity {
     Field(\.asOf, "as_of")
   }
 
-  static let deletion = Deletion<Item>.missing
+  static let deletion = Deletion<Item>.missing(atMost: 1)
 }

@@ -11,7 +11,7 @@ import SyncEngine
 /// Entities that are cut in each way that there is, and some that are not, for workers that share them.
 ///
 /// `SYNCD_TEST_REGIONS` says how many partitions ``Item`` has, `SYNCD_TEST_SINCE` when the first window of ``Event``
-/// begins, in seconds since 1970.
+/// begins, in seconds since 1970. Their rows are few and come and go, which the guard of deletions has no part in.
 @main
 struct Main: SyncCommand {
   static let ownVariables = ["SYNCD_TEST_REGIONS", "SYNCD_TEST_SINCE"]

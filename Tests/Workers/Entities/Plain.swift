@@ -15,7 +15,7 @@ struct Plain<N: Number>: Entity {
     Field(\.asOf, "as_of")
   }
 
-  static var deletion: Deletion<Plain> { .missing }
+  static var deletion: Deletion<Plain> { .missing(atMost: 1) }
 
   static var all: [any Entity.Type] {
     [

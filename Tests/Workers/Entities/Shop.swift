@@ -14,5 +14,5 @@ struct Shop: Entity {
     Field(\.asOf, "as_of")
   }
 
-  static let deletion = Deletion<Shop>.missing
+  static let deletion = Deletion<Shop>.missing(atMost: 1)
 }

@@ -16,5 +16,5 @@ struct ShopLine: Entity {
     Field(\.version)
   }
 
-  static let deletion = Deletion<ShopLine>.missing
+  static let deletion = Deletion<ShopLine>.missing(atMost: 1)
 }
