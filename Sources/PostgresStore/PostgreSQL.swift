@@ -195,7 +195,9 @@ public final class PostgreSQL: Store {
     }
     guard let generation else { return nil }
     let suffix = isShared ? "_shared" : ""
-    guard try connection.text("SELECT pg_try_advisory_lock\(suffix)($1)", .integer(key)) == "t" else { return nil }
+    guard try connection.text("SELECT pg_try_advisory_lock\(suffix)($1)", .integer(key)) == "t" else {
+      return nil
+    }
     session.withLock { session in
       if session.leases[key] == nil {
         session.leases[key] = HeldLease(generation: generation, isShared: isShared)
@@ -221,7 +223,9 @@ public final class PostgreSQL: Store {
   }
 
   /// The key of a table's lock: of its schema and name, whatever search path leads there.
-  func key(of table: String, _ connection: Connection) throws -> Int64 { try Self.key(ofTable: table, connection) }
+  func key(of table: String, _ connection: Connection) throws -> Int64 {
+    try Self.key(ofTable: table, connection)
+  }
 
   static func key(ofTable table: String, _ connection: Connection) throws -> Int64 {
     let schema = try connection.text(

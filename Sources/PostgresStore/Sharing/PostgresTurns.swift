@@ -20,7 +20,8 @@ final class PostgresTurns: SharedTurns {
     try? await withTable { [api] in try WorkTables.pause(api, for: time, in: $0) }
   }
 
-  private func withTable<R: Sendable>(_ body: @escaping @Sendable (Connection) throws -> R) async throws -> R {
+  private func withTable<R: Sendable>(_ body: @escaping @Sendable (Connection) throws -> R) async throws -> R
+  {
     try await connection.perform { connection, _ in
       if !self.isMade.load(ordering: .relaxed) {
         try connection.transaction { try WorkTables.create(in: connection) }

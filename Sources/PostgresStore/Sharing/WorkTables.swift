@@ -350,7 +350,8 @@ enum WorkTables {
   /// - Throws: ``ClaimLost``
   private static func demand(_ claim: Claim, in connection: Connection) throws {
     guard
-      try connection.run("SELECT 1 FROM syncd_units u WHERE \(held) FOR UPDATE OF u", identity(claim)).count == 1
+      try connection.run("SELECT 1 FROM syncd_units u WHERE \(held) FOR UPDATE OF u", identity(claim)).count
+        == 1
     else { throw ClaimLost(claim.unit) }
   }
 
@@ -388,7 +389,9 @@ enum WorkTables {
           .text(claim.unit.entity), .text(claim.unit.slice), .integer(claim.generation), .blob(slice.keys),
         ])
     }
-    if settlement.closesGeneration { change += ", generation = generation + 1, generation_at = clock_timestamp()" }
+    if settlement.closesGeneration {
+      change += ", generation = generation + 1, generation_at = clock_timestamp()"
+    }
     let ended = try connection.run("UPDATE syncd_units u SET \(change) WHERE \(held)", identity(claim))
     // A lease may end while a long transaction goes on.
     guard ended.changes == 1 else { throw ClaimLost(claim.unit) }

@@ -183,7 +183,8 @@ enum CommandOption: String, CaseIterable {
     case .logFormat: "text|json|journal"
     case .logLevel: "error|warning|info|debug|trace"
     case .limit, .allowDeletes, .parallel: "NUMBER"
-    case .shared, .verbose, .quiet, .json, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns, .quick,
+    case .shared, .verbose, .quiet, .json, .atomic, .full, .noResume, .runs, .changes, .trace, .dropColumns,
+      .quick,
       .offline, .help, .version:
       nil
     }

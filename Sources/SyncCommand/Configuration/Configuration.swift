@@ -225,7 +225,8 @@ struct Configuration: Sendable {
   private mutating func apply(_ invocation: Invocation) throws {
     /// Flags stand for a value of another key; what is said in full comes last.
     let flags: [(CommandOption, String, String)] = [
-      (.json, "log_format", "json"), (.shared, "shared", "true"), (.verbose, "log_level", "debug"), (.quiet, "log_level", "warning"),
+      (.json, "log_format", "json"), (.shared, "shared", "true"), (.verbose, "log_level", "debug"),
+      (.quiet, "log_level", "warning"),
     ]
     tracesPages = invocation[.trace] != nil
     for (option, name, value) in flags where invocation[option] != nil {

@@ -69,7 +69,8 @@ struct Setting: Sendable {
     let duration = try duration()
     guard range.contains(duration) else {
       throw UsageError(
-        "\(place) is \(duration.short); it has to be between \(range.lowerBound.short) and \(range.upperBound.short)")
+        "\(place) is \(duration.short); it has to be between \(range.lowerBound.short) and \(range.upperBound.short)"
+      )
     }
     return duration
   }

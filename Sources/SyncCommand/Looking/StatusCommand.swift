@@ -18,7 +18,12 @@ struct StatusCommand {
 
   func run() async -> ExitStatus {
     do {
-      if program.showsRuns { try await showRuns() } else { try await showLast() }
+      if program.showsRuns {
+        try await showRuns()
+      } else {
+        try await showLast()
+        try await showSharedWork()
+      }
       return .done
     } catch {
       program.console.complain("\(error)")
@@ -44,6 +49,19 @@ struct StatusCommand {
       TextTable.text(
         ["ENTITY", "ROWS", "LAST RUN", "OUTCOME", "INSERTED", "UPDATED", "UNCHANGED", "DELETED", "REASON"],
         statuses.map { row($0.name, $0.last, rows: $0.rows, now: now) }, numbers: [1, 4, 5, 6, 7]))
+  }
+
+  /// Who shares the work, where anybody does.
+  private func showSharedWork() async throws {
+    guard let work = try await program.store.sharedWork(leases: program.limit), !work.units.isEmpty else {
+      return
+    }
+    let report = SharedWorkReport(work, now: Int64(Date().timeIntervalSince1970 * 1000))
+    if program.configuration.logFormat == .json {
+      for line in report.lines { program.console.write(line) }
+    } else {
+      program.console.write("\n" + report.text)
+    }
   }
 
   private func showRuns() async throws {
@@ -88,17 +106,19 @@ struct StatusCommand {
     let count = rows.map(grouped) ?? "-"
     guard let last else { return [table, count, "never", "-", "-", "-", "-", "-", ""] }
     return [
-      table, count, age(now - last.finished), last.outcome.rawValue, grouped(last.inserted),
+      table, count, Self.age(now - last.finished), last.outcome.rawValue, grouped(last.inserted),
       grouped(last.updated),
       grouped(last.unchanged), grouped(last.deleted), firstLine(last.reason),
     ]
   }
 
   /// `12 s ago`, in the largest unit that is not zero.
-  private func age(_ milliseconds: Int64) -> String {
+  static func age(_ milliseconds: Int64) -> String { "\(span(milliseconds)) ago" }
+
+  static func span(_ milliseconds: Int64) -> String {
     let seconds = max(0, milliseconds / 1000)
     let units: [(Int64, String)] = [(86_400, "d"), (3600, "h"), (60, "min"), (1, "s")]
     let (size, name) = units.first { seconds >= $0.0 } ?? (1, "s")
-    return "\(seconds / size) \(name) ago"
+    return "\(seconds / size) \(name)"
   }
 }

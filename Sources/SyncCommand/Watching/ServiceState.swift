@@ -101,10 +101,12 @@ final class ServiceState: Sendable {
   }
 
   /// - Parameter result: nil for a run that was given up.
-  func ended(_ name: String, _ result: RunResult?) { ended(WorkUnit(entity: name), result) }
+  func ended(_ name: String, _ result: RunResult?) { ended(WorkUnit(entity: name), isSum: false, result) }
 
   /// The same for a unit of shared work. What a slice did counts for its entity.
-  func ended(_ unit: WorkUnit, _ result: RunResult?) {
+  ///
+  /// - Parameter isSum: whether the result counts what slices have counted already.
+  func ended(_ unit: WorkUnit, isSum: Bool, _ result: RunResult?) {
     let left = state.withLock { state in
       state.units[unit.entity, default: 1] -= 1
       return state.units[unit.entity] ?? 0
@@ -113,12 +115,14 @@ final class ServiceState: Sendable {
       if left == 0 { entity.running = nil }
       guard let result else { return }
       entity.totals.runs[result.outcome, default: 0] += 1
-      if let record = result.record { entity.add(record, isCommitted: result.status == .done) }
+      if let record = result.record {
+        entity.add(record, isCommitted: result.status == .done, isSum: isSum)
+      }
       switch result {
       case .committed(let report):
         (entity.failures, entity.lastError, entity.lastSuccess) = (0, nil, report.record.finished)
         // The first run makes the table.
-        entity.rows = max(0, (entity.rows ?? 0) + report.inserted - report.deleted)
+        entity.rows = max(0, (entity.rows ?? 0) + (isSum ? 0 : report.inserted) - report.deleted)
       case .failed(let error):
         entity.failures += 1
         entity.lastError = error.message
@@ -151,9 +155,13 @@ final class ServiceState: Sendable {
 }
 
 extension EntitySnapshot {
-  fileprivate mutating func add(_ record: RunRecord, isCommitted: Bool) {
+  fileprivate mutating func add(_ record: RunRecord, isCommitted: Bool, isSum: Bool) {
     runs.append(record)
     if runs.count > ServiceState.runsKept { runs.removeFirst() }
+    if isSum {
+      totals.deleted += isCommitted ? record.deleted : 0
+      return
+    }
     let seconds = Double(max(0, record.finished - record.started)) / 1000
     totals.seconds += seconds
     totals.durations[Self.durationBounds.firstIndex { seconds <= $0 } ?? Self.durationBounds.count] += 1

@@ -144,11 +144,20 @@ struct WatchCommand: Sendable {
           body(&retired[index])
         }
       }
+      func entities(of number: Int) -> [any Entity.Type] {
+        ([current] + retired).first { $0.number == number }?.program.entities ?? []
+      }
       func takePart() {
         guard let share = current.share else { return }
         let task = Task { await share.run() }
         current.sharing = task
-        group.addTask { await withTaskCancellationHandler { await task.value } onCancel: { task.cancel() } }
+        group.addTask {
+          await withTaskCancellationHandler {
+            await task.value
+          } onCancel: {
+            task.cancel()
+          }
+        }
       }
       takePart()
       tell.yield(.tick)
@@ -185,7 +194,8 @@ struct WatchCommand: Sendable {
         case .share(.reachable, _):
           log.write(.info, "units are claimed again")
         case .unitEnded(let claim, let number, let result):
-          state.ended(claim.unit, result)
+          let isCut = entities(of: number).first { $0.name == claim.unit.entity }?.source.slices != nil
+          state.ended(claim.unit, isSum: isCut && !claim.unit.isSlice, result)
           if let result { alerts.note(result, claim, at: now.instant) }
           change(number) { generation in
             generation.units[claim] = nil
@@ -299,7 +309,8 @@ struct WatchCommand: Sendable {
   }
 
   private func start(
-    _ claim: Claim, in generation: inout Generation, _ group: inout DiscardingTaskGroup, _ state: ServiceState,
+    _ claim: Claim, in generation: inout Generation, _ group: inout DiscardingTaskGroup,
+    _ state: ServiceState,
     _ site: WatchSite
   ) {
     let (program, reporter, number) = (generation.program, generation.reporter, generation.number)

@@ -94,7 +94,9 @@ actor WorkShare {
         tell(.unreachable("\(error)"))
       }
       // Others may have the units when the lease is over.
-      if ContinuousClock.now - renewed >= lease { lose("the store could not be asked for as long as the lease is") }
+      if ContinuousClock.now - renewed >= lease {
+        lose("the store could not be asked for as long as the lease is")
+      }
       return min(beat, Self.idle)
     }
   }

@@ -54,7 +54,9 @@ extension Engine {
       }
     }
     guard let deletion else { return .nothingMissing(proof) }
-    if plan.slice == nil, let doubt = try await verify(prepared, seen.index, scope) { return .doubtful([doubt]) }
+    if plan.slice == nil, let doubt = try await verify(prepared, seen.index, scope) {
+      return .doubtful([doubt])
+    }
     return .armed(deletion, proof)
   }
 

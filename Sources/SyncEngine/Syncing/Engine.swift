@@ -172,7 +172,8 @@ public final class Engine: Sendable {
     let isShared = plans.allSatisfy { $0.claim != nil && $0.source.slices != nil }
     var leases: [any Lease] = []
     for (table, entity) in tables.sorted(by: { $0.key < $1.key }) {
-      do { leases.append(try await store.lease(table: table, isShared: isShared, wait: options.wait)) } catch {
+      do { leases.append(try await store.lease(table: table, isShared: isShared, wait: options.wait)) } catch
+      {
         for lease in leases { lease.end() }
         switch error {
         case let error as LeaseTimeout:

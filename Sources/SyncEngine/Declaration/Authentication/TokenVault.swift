@@ -20,7 +20,9 @@ struct TokenVault: Sendable {
   }
 
   /// The right to renew: one holder among all processes on the store.
-  func lease(wait: Duration) async throws -> any Lease { try await store.lease(table: owner, isShared: false, wait: wait) }
+  func lease(wait: Duration) async throws -> any Lease {
+    try await store.lease(table: owner, isShared: false, wait: wait)
+  }
 
   /// What was kept; nil where there is nothing that the key opens.
   func load() async throws -> Token? {

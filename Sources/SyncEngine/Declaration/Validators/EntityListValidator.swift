@@ -27,7 +27,9 @@ enum EntityListValidator {
     }
     let tables = Set(plans.map { $0.schema.name.asciiLowercased })
     for plan in plans {
-      if let parent = plan.parent, plan.source.parents?.entity != nil, !tables.contains(parent.schema.name.asciiLowercased) {
+      if let parent = plan.parent, plan.source.parents?.entity != nil,
+        !tables.contains(parent.schema.name.asciiLowercased)
+      {
         throw DeclarationError(
           "\(plan.name): its parent \"\(parent.schema.name)\" is not in the program's list of entities")
       }

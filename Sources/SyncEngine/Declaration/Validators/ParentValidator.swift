@@ -18,7 +18,9 @@ enum ParentValidator {
     }
     let schema = try parents.schema()
     if case .values(let values, let column) = parents.origin {
-      if values.isEmpty { throw DeclarationError("\(entity): its parents are declared values, and there is none") }
+      if values.isEmpty {
+        throw DeclarationError("\(entity): its parents are declared values, and there is none")
+      }
       if Set(values).count < values.count {
         throw DeclarationError("\(entity): of the declared values for \"\(column.name)\" one is there twice")
       }
