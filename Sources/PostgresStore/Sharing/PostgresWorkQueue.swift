@@ -61,7 +61,7 @@ final class PostgresWorkQueue: WorkQueue {
   ) async throws -> ClaimedWork {
     try await connection.perform { connection, generation in
       let (worker, known, declared) = self.state.withLock { ($0.worker, $0.generation, $0.schedules) }
-      guard let worker, known == generation else { throw StoreError("the worker has not joined") }
+      guard let worker, known == generation else { throw StoreError("the connection to the server was lost") }
       if declared != schedules {
         try connection.transaction { try WorkTables.declare(schedules, in: connection) }
         self.state.withLock { $0.schedules = schedules }

@@ -8,7 +8,7 @@ enum WorkTables {
     (
       "syncd_workers",
       """
-      (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL, pid integer NOT NULL,
+      (id bigint PRIMARY KEY, name text NOT NULL, pid integer NOT NULL,
       started_at timestamptz NOT NULL, seen_at timestamptz NOT NULL, expires_at timestamptz NOT NULL)
       """
     ),
@@ -58,24 +58,22 @@ enum WorkTables {
 
   // MARK: Workers
 
-  /// The advisory locks of workers: "sync" in bytes, and the worker's number
-  /// (postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADVISORY-LOCKS).
-  private static let lockClass = 0x7379_6E63
-
   /// What a worker's sessions are called.
   static func application(of worker: Int64) -> String { "syncd worker \(worker)" }
 
   /// Adds a worker, whose session holds the lock that says that it is there. In a transaction.
+  ///
+  /// Its number is a random one: it is the key of the lock, and in the name of its sessions, which are those of all schemas of
+  /// a database (postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADVISORY-LOCKS).
   static func join(as name: String, lease: Duration, in connection: Connection) throws -> Int64 {
-    let id = try connection.integer(
+    let id = Int64.random(in: 1...Int64.max)
+    try connection.run(
       """
-      INSERT INTO syncd_workers (name, pid, started_at, seen_at, expires_at)
-      VALUES ($1, pg_backend_pid(), clock_timestamp(), clock_timestamp(), clock_timestamp() + $2::bigint * interval '1 millisecond')
-      RETURNING id
-      """, .text(name), milliseconds(lease))
-    guard let id else { throw StoreError("the server did not add the worker") }
-    try connection.run("SELECT pg_advisory_lock(\(lockClass), $1::bigint::integer)", [.integer(Int64(id))])
-    return Int64(id)
+      INSERT INTO syncd_workers (id, name, pid, started_at, seen_at, expires_at)
+      VALUES ($1, $2, pg_backend_pid(), clock_timestamp(), clock_timestamp(), clock_timestamp() + $3::bigint * interval '1 millisecond')
+      """, [.integer(id), .text(name), milliseconds(lease)])
+    try connection.run("SELECT pg_advisory_lock($1)", [.integer(id)])
+    return id
   }
 
   /// False where the lease has ended.
@@ -96,7 +94,7 @@ enum WorkTables {
     let gone = try connection.run(
       """
       SELECT id FROM syncd_workers w WHERE expires_at < clock_timestamp() OR NOT EXISTS (
-        SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = \(lockClass) AND objid = w.id AND objsubid = 2 AND granted
+        SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND (classid::bigint << 32) | objid::bigint = w.id
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
       ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
       """)
@@ -126,7 +124,7 @@ enum WorkTables {
       "UPDATE syncd_units SET holder = NULL, fence = fence + 1, ready_at = least(ready_at, clock_timestamp()) WHERE holder = $1",
       [.integer(worker)])
     try connection.run("DELETE FROM syncd_workers WHERE id = $1", [.integer(worker)])
-    try connection.run("SELECT pg_advisory_unlock(\(lockClass), $1::bigint::integer)", [.integer(worker)])
+    try connection.run("SELECT pg_advisory_unlock($1)", [.integer(worker)])
   }
 
   /// Gives back what a worker holds and does not know of, since the answer to a claim or the end of one was lost.
@@ -340,8 +338,9 @@ enum WorkTables {
       LEFT JOIN syncd_slices k USING (entity, slice) WHERE u.entity = $1 AND u.slice <> ''
       """, [.text(entity)]
     ) { row in
-      let isProven = row.bytes(0, 0).first == 1 && !row.isNull(0, 1)
-      body(SliceRecord(isProven: isProven, keys: isProven ? Array(row.bytes(0, 1)) : []))
+      let isProven = row.bytes(0, 0).first == 1
+      body(
+        SliceRecord(isProven: isProven, keys: isProven && !row.isNull(0, 1) ? Array(row.bytes(0, 1)) : nil))
     }
   }
 
@@ -379,15 +378,12 @@ enum WorkTables {
     change += ", finished_at = clock_timestamp(), failures = 0"
     if let slice = settlement.slice {
       change += ", generation = \(claim.generation), is_proven = \(slice.isProven)"
+      try keep(slice, of: claim, in: connection)
+    } else if !settlement.closesGeneration {
+      // An entity that is not cut has no slices any more.
       try connection.run(
-        """
-        INSERT INTO syncd_slices AS k (entity, slice, generation, keys) VALUES ($1, $2, $3, $4)
-        ON CONFLICT (entity, slice) DO UPDATE SET generation = excluded.generation,
-          keys = CASE WHEN k.keys = excluded.keys THEN k.keys ELSE excluded.keys END
-        """,
-        [
-          .text(claim.unit.entity), .text(claim.unit.slice), .integer(claim.generation), .blob(slice.keys),
-        ])
+        "DELETE FROM syncd_units WHERE entity = $1 AND slice <> '' AND holder IS NULL",
+        [.text(claim.unit.entity)])
     }
     if settlement.closesGeneration {
       change += ", generation = generation + 1, generation_at = clock_timestamp()"
@@ -395,6 +391,26 @@ enum WorkTables {
     let ended = try connection.run("UPDATE syncd_units u SET \(change) WHERE \(held)", identity(claim))
     // A lease may end while a long transaction goes on.
     guard ended.changes == 1 else { throw ClaimLost(claim.unit) }
+  }
+
+  /// Of a slice's runs the last are kept: there may be very many slices.
+  private static let keptRuns = 100
+
+  private static func keep(_ slice: SliceRecord, of claim: Claim, in connection: Connection) throws {
+    if let keys = slice.keys {
+      try connection.run(
+        """
+        INSERT INTO syncd_slices AS k (entity, slice, generation, keys) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (entity, slice) DO UPDATE SET generation = excluded.generation,
+          keys = CASE WHEN k.keys = excluded.keys THEN k.keys ELSE excluded.keys END
+        """,
+        [.text(claim.unit.entity), .text(claim.unit.slice), .integer(claim.generation), .blob(keys)])
+    }
+    try connection.run(
+      """
+      DELETE FROM syncd_runs WHERE entity = $1 AND rejected = 0
+      AND id < (SELECT id FROM syncd_runs WHERE entity = $1 ORDER BY id DESC LIMIT 1 OFFSET \(keptRuns - 1))
+      """, [.text(claim.unit.name)])
   }
 
   /// Where the last slice of a generation has ended, the entity is due: what no slice saw is gone.

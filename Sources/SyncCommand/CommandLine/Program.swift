@@ -44,7 +44,8 @@ struct Program: Sendable {
         urls: configuration.urls, rates: configuration.rates, wait: configuration.wait,
         asksInFull: invocation[.full] != nil,
         allowedDeletions: try Self.number(invocation, .allowDeletes),
-        resumes: invocation[.noResume] == nil, memory: configuration.memory))
+        resumes: invocation[.noResume] == nil, memory: configuration.memory,
+        sharesRates: configuration.isShared))
     self.console = console
     dropsColumns = invocation[.dropColumns] != nil
     tellsChanges = invocation[.changes] != nil

@@ -23,6 +23,8 @@ actor WorkShare {
   private var isClosed = false
   private var isUnreachable = false
   private var renewed = ContinuousClock.now
+  /// Whether the worker may have to join again.
+  private var isUnsure = true
   /// The pause between two looks; nil while it looks.
   private var pause: Task<Void, Never>?
   /// Whether there is something to look for at once.
@@ -43,7 +45,6 @@ actor WorkShare {
 
   /// Takes part until the task is cancelled. Then it leaves, and others have at once what it holds.
   func run() async {
-    renewed = .now - lease
     while !Task.isCancelled {
       let wait = await turn()
       if hasNews {
@@ -66,9 +67,11 @@ actor WorkShare {
   private func turn() async -> Duration {
     let beat = lease / 6
     do {
-      if ContinuousClock.now - renewed >= beat {
+      if isUnsure || ContinuousClock.now - renewed >= beat {
+        // The lease counts from before the store was asked.
+        let start = ContinuousClock.now
         let isHeld = try await queue.renew(holding: claims)
-        renewed = .now
+        (renewed, isUnsure) = (start, false)
         if !isHeld { lose("the lease of this worker ended") }
       }
       if isUnreachable {
@@ -89,6 +92,7 @@ actor WorkShare {
       }
       return max(.milliseconds(5), min(next, beat))
     } catch {
+      isUnsure = true
       if !isUnreachable {
         isUnreachable = true
         tell(.unreachable("\(error)"))

@@ -26,6 +26,11 @@ extension Engine {
     var prepared = try prepared(entity)
     prepared.plan = prepared.plan.claimed(claim)
     let unit = prepared
+    if unit.plan.slice != nil, unit.plan.source.slices == nil {
+      // A program before this one has cut it; that goes with the next run of the whole.
+      throw SyncError(
+        kind: .failed, entity: unit.plan.name, message: "the entity is not cut into slices any more")
+    }
     guard unit.plan.source.slices != nil, unit.plan.slice == nil else {
       return .committed(try await run([unit], tellingChanges: false, onProgress)[0])
     }
@@ -127,8 +132,8 @@ extension Engine {
     let gathered = Mutex((rows: KeyIndex(), owners: KeyIndex(), isWhole: true))
     try await queue.slices(of: entity) { slice in
       gathered.withLock { gathered in
-        let isRead = SliceKeys.read(slice.keys, rows: &gathered.rows, owners: &gathered.owners)
-        gathered.isWhole = gathered.isWhole && slice.isProven && isRead
+        let isRead = SliceKeys.read(slice.keys ?? [], rows: &gathered.rows, owners: &gathered.owners)
+        gathered.isWhole = gathered.isWhole && slice.keys != nil && isRead
       }
     }
     return gathered.withLock { $0 }

@@ -61,8 +61,9 @@ public struct Settlement: Sendable {
 public struct SliceRecord: Sendable {
   /// Whether it was proven complete.
   package var isProven: Bool
-  /// Keys of rows, and of the owners whose rows it judged, as ``SliceKeys`` writes them.
-  package var keys: [UInt8]
+  /// Keys of rows, and of the owners whose rows it judged, as ``SliceKeys`` writes them; nil where no deletion by absence is
+  /// declared.
+  package var keys: [UInt8]?
 
-  package init(isProven: Bool, keys: [UInt8]) { (self.isProven, self.keys) = (isProven, keys) }
+  package init(isProven: Bool, keys: [UInt8]?) { (self.isProven, self.keys) = (isProven, keys) }
 }

@@ -195,8 +195,9 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
     if !deletesLast { try delete() }
     RunStep.next()
     let counts = try transaction.upsert(commit.rows)
-    (run.inserted, run.updated) = (counts.inserted, counts.updated)
-    // Those of pages that were as before were not compared.
+    // Those of pages that were as before were not compared, and those of slices were counted by their own runs.
+    run.inserted += counts.inserted
+    run.updated += counts.updated
     run.unchanged += counts.unchanged
     if deletesLast { try delete() }
     if let gone { transaction.discard(gone) }

@@ -234,7 +234,7 @@ extension Engine {
           SliceRecord(
             isProven: run.outcome == .proven,
             keys: plan.deletion.isByAbsence && run.outcome == .proven
-              ? SliceKeys.bytes(rows: seen.index, owners: rows?.keys) : [])
+              ? SliceKeys.bytes(rows: seen.index, owners: rows?.keys) : nil)
         })
     }
     let withheld =

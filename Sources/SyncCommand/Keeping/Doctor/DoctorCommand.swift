@@ -77,6 +77,15 @@ struct DoctorCommand {
     let declarations = EntityCheck.declarations(entities, engine)
     report.add(declarations)
     for api in apis { report.add(SecretCheck.run(api, engine: engine, all: entities)) }
+    if configuration.isShared, store.workQueue(worker: "", lease: configuration.lease) == nil {
+      report.add([
+        Finding(
+          .failure, "sharing", "the store \(store.location) is one machine's, and \"shared\" is true",
+          advice:
+            "choose a store on a server (postgresql://…), or leave \"shared\" out: until then 'watch' does not start"
+        )
+      ])
+    }
     console.show(["looking at the store …"])
     let isDeclared = declarations.allSatisfy { $0.level == .ok }
     let schemas = isDeclared ? chosen.flatMap { (try? engine.tables(of: $0)) ?? [] } : []
