@@ -55,6 +55,10 @@ class Server:
             raise Failure("psql: %s" % result.stderr.strip())
         return result.stdout
 
+    def dump(self, database, path):
+        subprocess.run([postgres.program("pg_dump"), "--file", path, "%s/%s" % (self.local, database)],
+                       stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def stop(self, mode):
         subprocess.run([sys.executable, POSTGRES, "stop", self.folder, mode], check=True, stdin=subprocess.DEVNULL)
 
@@ -113,6 +117,9 @@ class Worker:
 class Cluster:
     """A fresh database, a source, and workers that share the work between the two."""
 
+    # Whether something went wrong: then the logs and the database are kept.
+    is_wrong = False
+
     def __init__(self, program, network, server, source, name, rate=None, **configuration):
         self.network, self.server, self.source, self.name = network, server, source, name
         self.folder = tempfile.mkdtemp(prefix="syncd-workers-")
@@ -148,8 +155,11 @@ class Cluster:
             if worker.is_running:
                 worker.end()
         self.source.close()
-        if kind is None:
+        if kind is None and not Cluster.is_wrong:
             shutil.rmtree(self.folder, ignore_errors=True)
+        else:
+            self.server.dump(self.name, self.folder + "/database.sql")
+            print("  what there was is kept in " + self.folder, flush=True)
 
     def last_lines(self, count=12):
         """What the workers have said last of what went wrong."""
