@@ -10,13 +10,15 @@
 /// // GET /eu/items, GET /us/items
 /// ```
 public struct Parents: Sendable {
-  enum Origin: Sendable {
-    case table(any Entity.Type)
-    /// Rows that the declaration gives, of one column.
-    case values([StoredValue], Column)
+  /// Rows that the declaration gives, of one column.
+  struct Declared: Sendable {
+    let values: [StoredValue]
+    let column: Column
   }
 
-  let origin: Origin
+  /// The entity whose rows they are; nil for declared values.
+  let entity: (any Entity.Type)?
+  let declared: Declared?
   let conditions: [(column: String, value: String)]
   let groupSize: Int
   let skippedStatuses: Set<Int>
@@ -34,7 +36,7 @@ public struct Parents: Sendable {
     _ entity: any Entity.Type, where conditions: KeyValuePairs<String, String> = [:], grouped size: Int = 1,
     skipping statuses: Set<Int> = []
   ) {
-    origin = .table(entity)
+    (self.entity, declared) = (entity, nil)
     self.conditions = conditions.map { ($0.key, $0.value) }
     (groupSize, skippedStatuses) = (size, statuses)
   }
@@ -47,24 +49,19 @@ public struct Parents: Sendable {
   ///   - statuses: as for the rows of a table.
   public init<Value: KeyValue>(values: [Value], as column: String, skipping statuses: Set<Int> = []) {
     let type = Value.reading.columnType
-    origin = .values(
-      values.map(\.stored),
-      Column(
+    entity = nil
+    declared = Declared(
+      values: values.map(\.stored),
+      column: Column(
         name: column, type: type, isNullable: false, role: .key, defaultValue: nil, marksChange: true))
     (conditions, groupSize, skippedStatuses) = ([], 1, statuses)
   }
 
-  /// The entity whose rows they are; nil for declared values.
-  var entity: (any Entity.Type)? { if case .table(let entity) = origin { entity } else { nil } }
-
   /// - Throws: ``DeclarationError``
   func schema() throws(DeclarationError) -> TableSchema {
-    switch origin {
-    case .table(let entity): try TableSchema.erased(entity)
-    case .values(_, let column):
-      // Of no table: it has the name that no table can have.
-      TableSchema(name: "", columns: [column], references: [], assets: [])
-    }
+    if let entity { return try TableSchema.erased(entity) }
+    // Of no table: it has the name that no table can have.
+    return TableSchema(name: "", columns: declared.map { [$0.column] } ?? [], references: [], assets: [])
   }
 
   /// The parents' rows that are asked for, by group.

@@ -43,8 +43,8 @@ extension Engine {
   /// All of the parents' rows; where one is asked for by its key, perhaps that one alone.
   func parentRows(_ plan: EntityPlan, after staged: [Commit] = []) async throws -> [ParentRow] {
     guard let parent = plan.parent else { return [] }
-    if case .values(let values, _)? = plan.source.parents?.origin {
-      return values.map { value in ParentRow(sent: parent.columns.map { _ in value }, key: [value]) }
+    if let declared = plan.source.parents?.declared {
+      return declared.values.map { value in ParentRow(sent: parent.columns.map { _ in value }, key: [value]) }
     }
     let columns = parent.columns + parent.schema.keys
     var rows: [[StoredValue]] = []

@@ -110,8 +110,9 @@ public final class Engine: Sendable {
 
   /// What has to have its rows before the entity can have its own: its parents, and what it refers to.
   private static func needs(of entity: any Entity.Type) -> Set<ObjectIdentifier> {
-    let parents = entity.source.parents?.entity.map { [ObjectIdentifier($0)] } ?? []
-    return Set(parents + entity.references.map { ObjectIdentifier($0) })
+    var needs = Set(entity.references.map { ObjectIdentifier($0) })
+    if let parent = entity.source.parents?.entity { needs.insert(ObjectIdentifier(parent)) }
+    return needs
   }
 
   /// Those of the entities that have to have their rows before this one can have its own, by name.

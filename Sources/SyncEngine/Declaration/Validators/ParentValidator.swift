@@ -17,7 +17,8 @@ enum ParentValidator {
       return nil
     }
     let schema = try parents.schema()
-    if case .values(let values, let column) = parents.origin {
+    if let declared = parents.declared {
+      let (values, column) = (declared.values, declared.column)
       if values.isEmpty {
         throw DeclarationError("\(entity): its parents are declared values, and there is none")
       }
