@@ -213,7 +213,11 @@ class Cluster:
         return runs
 
     def without_run(self, mark=None):
-        """The units that had no committed run which began after a time of the server."""
+        """The units that had no committed run which began after a time of the server; all workers that were started run."""
+        for worker in self.workers.values():
+            if worker.process and not worker.is_running:
+                raise Failure("%s has ended with %d: %s" % (
+                    worker.name, worker.process.returncode, [line["message"] for line in worker.lines() if "message" in line][:8]))
         if not self.has("syncd_runs"):
             return self.source.units()
         condition = "AND started_at > '%s'" % mark if mark else ""

@@ -24,17 +24,20 @@ HOUR = 3600
 class Source:
     """Rows, and a server of them with an account of its requests: (monotonic time, client's address, target)."""
 
-    def __init__(self, address, port=0, regions=16, shops=12, windows=6, plains=8, rows=6, page=4, latency=0.1):
+    def __init__(self, address, port=0, regions=16, shops=12, windows=6, plains=8, rows=6, item_rows=6, page=4,
+                 latency=0.1):
         self.page_size, self.latency = page, latency
-        self.regions, self.rows = regions, rows
+        self.regions, self.shops, self.rows, self.item_rows = regions, shops, rows, item_rows
         self.lock = threading.Lock()
         self.clock = 0
         # The last window is the present hour's, which does not end soon.
         self.since = int(time.time()) - (windows - 1) * HOUR - HOUR // 4
         self.lists = {}
         self.removals = {}
-        for name in ["items/r%d" % i for i in range(1, regions + 1)] + ["plain/%d" % i for i in range(1, plains + 1)]:
-            self.fill(name)
+        for region in range(1, regions + 1):
+            self.fill("items/r%d" % region, count=item_rows)
+        for number in range(1, plains + 1):
+            self.fill("plain/%d" % number)
         for window in range(windows):
             self.fill("events/%d" % window, window * 100_000)
         self.fill("shops", count=shops)
@@ -152,7 +155,7 @@ class Source:
             number = choice.choice(sorted(rows))
             self.clock += 1
             kind = choice.random()
-            usual = 12 if name == "shops" else self.rows
+            usual = self.shops if name == "shops" else self.item_rows if name.startswith("items/") else self.rows
             if kind < 0.7:
                 rows[number] = self.clock
             elif kind < 0.85 and len(rows) <= usual:
