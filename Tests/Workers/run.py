@@ -166,10 +166,10 @@ def intervals(stage):
             check("status names the workers and a leased unit", True)
         except Failure as failure:
             check("status names the workers and a leased unit", False, failure)
-        last = first + 3
-        wait_for("three intervals", lambda: [] if time.time() > last * every else ["time"])
+        last = first + 2
+        wait_for("two intervals", lambda: [] if time.time() > last * every else ["time"])
         # What began in the last one has ended when each unit has run in the next.
-        wait_for("the runs of the fourth", lambda: cluster.without_run(f"epoch'::timestamptz + interval '{last * every} s"))
+        wait_for("the runs of the third", lambda: cluster.without_run(f"epoch'::timestamptz + interval '{last * every} s"))
         runs = {name: [run for run in of_unit if first <= run["started"] // every < last]
                 for name, of_unit in cluster.runs().items() if name in cluster.source.units()}
         nothing("each unit runs exactly once in each interval", [
@@ -180,7 +180,7 @@ def intervals(stage):
             f"{target}: {counts[target, slot]}" for target in cluster.source.targets() for slot in range(first, last)
             if counts[target, slot] != 1])
         late = max(run["started"] % every for of_unit in runs.values() for run in of_unit)
-        print(f"  {len(runs)} units in 3 intervals of {every} s; the last run of one began {late:.2f} s after its beginning")
+        print(f"  {len(runs)} units in 2 intervals of {every} s; the last run of one began {late:.2f} s after its beginning")
         judge(cluster)
 
 
