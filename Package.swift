@@ -92,6 +92,8 @@ let package = Package(
     .executableTarget(
       name: "BenchEntities", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"],
       path: "Tests/Bench/Entities"),
+    .executableTarget(
+      name: "WorkerEntities", dependencies: ["SyncCommand", "PostgresStore"], path: "Tests/Workers/Entities"),
   ],
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17
