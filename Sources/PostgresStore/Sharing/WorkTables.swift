@@ -18,7 +18,7 @@ enum WorkTables {
       """
       (entity text NOT NULL, slice text NOT NULL, every_ms bigint NOT NULL, cadence_at timestamptz NOT NULL,
       ready_at timestamptz NOT NULL, holder bigint, fence bigint NOT NULL DEFAULT 0, claimed_at timestamptz,
-      finished_at timestamptz, failures integer NOT NULL DEFAULT 0, generation bigint NOT NULL DEFAULT 0,
+      finished_at timestamptz, failures integer NOT NULL DEFAULT 0, deaths integer NOT NULL DEFAULT 0, generation bigint NOT NULL DEFAULT 0,
       generation_at timestamptz, is_proven boolean NOT NULL DEFAULT false, PRIMARY KEY (entity, slice))
       WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0)
       """
@@ -107,8 +107,8 @@ enum WorkTables {
         """, [.text(application(of: worker))])
       try connection.run(
         """
-        UPDATE syncd_units SET holder = NULL, fence = fence + 1, failures = failures + 1, ready_at = clock_timestamp()
-          + CASE WHEN failures = 0 THEN 0 ELSE 5 * 2 ^ least(failures - 1, 6) END * interval '1 second'
+        UPDATE syncd_units SET holder = NULL, fence = fence + 1, deaths = deaths + 1, ready_at = clock_timestamp()
+          + CASE WHEN deaths = 0 THEN 0 ELSE 5 * 2 ^ least(deaths - 1, 6) END * interval '1 second'
         WHERE (entity, slice) IN (SELECT entity, slice FROM syncd_units WHERE holder = $1 FOR UPDATE SKIP LOCKED)
         """, [.integer(worker)])
       // What its session has locked until it has ended is freed the next time.
@@ -259,8 +259,10 @@ enum WorkTables {
         "holder = NULL, ready_at = clock_timestamp() + \(max(0, $0.milliseconds)) * interval '1 millisecond'"
       }
       ?? rescheduled(claim.schedule)
+    // Failures in a row; less than none says that the last run was refused, which the ones after it are told from.
+    let failures = !isFailure ? "failures" : wait == nil ? "-1" : "greatest(failures, 0) + 1"
     try connection.run(
-      "UPDATE syncd_units u SET \(change), failures = \(isFailure ? "failures + 1" : "failures") WHERE \(held)",
+      "UPDATE syncd_units u SET \(change), failures = \(failures) WHERE \(held)",
       identity(claim))
   }
 
@@ -304,7 +306,7 @@ enum WorkTables {
       }
     }
     try connection.run(
-      "UPDATE syncd_units u SET \(rescheduled(claim.schedule)), finished_at = clock_timestamp(), failures = 0 WHERE \(held)",
+      "UPDATE syncd_units u SET \(rescheduled(claim.schedule)), finished_at = clock_timestamp(), (failures, deaths) = (0, 0) WHERE \(held)",
       identity(claim))
     // The last slice may have ended meanwhile.
     try noteEnd(of: claim.unit.entity, in: connection)
@@ -402,7 +404,7 @@ enum WorkTables {
     // The end of a generation comes between two times of the cadence, and leaves the later one where it is.
     var change =
       settlement.closesGeneration ? "holder = NULL, ready_at = cadence_at" : rescheduled(claim.schedule)
-    change += ", finished_at = clock_timestamp(), failures = 0"
+    change += ", finished_at = clock_timestamp(), (failures, deaths) = (0, 0)"
     if let slice = settlement.slice {
       change += ", generation = \(claim.generation), is_proven = \(slice.isProven)"
       try keep(slice, of: claim, in: connection)
@@ -505,7 +507,7 @@ enum WorkTables {
       """
       SELECT entity, greatest(count(*) FILTER (WHERE slice <> ''), 1),
         count(*) FILTER (WHERE holder IS NULL AND ready_at <= clock_timestamp()), count(holder),
-        count(*) FILTER (WHERE failures > 0), max(generation) FILTER (WHERE slice = ''), count(*) > 1,
+        count(*) FILTER (WHERE failures <> 0 OR deaths > 0), max(generation) FILTER (WHERE slice = ''), count(*) > 1,
         count(*) FILTER (WHERE slice <> '' AND generation >= (SELECT generation FROM syncd_units g WHERE g.entity = u.entity AND g.slice = '')),
         \(instant("min(ready_at) FILTER (WHERE holder IS NULL) - clock_timestamp()"))
       FROM syncd_units u GROUP BY entity ORDER BY entity

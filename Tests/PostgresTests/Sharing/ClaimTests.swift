@@ -262,7 +262,7 @@ struct ClaimTests {
     #expect(try await two.claim().isEmpty)
     #expect(try await two.renew())
     let taken = try await two.claim()[0]
-    #expect(taken.unit == claim.unit && taken.fence > claim.fence && taken.failures == 1)
+    #expect(taken.unit == claim.unit && taken.fence > claim.fence && taken.failures == 0)
     #expect(try place.rows("SELECT name FROM syncd_workers") == "two")
     // The first one joins again, and holds nothing.
     let before = one.id
@@ -340,6 +340,27 @@ struct ClaimTests {
         ))
     }
     #expect(waits == ["0", "5", "10", "20"])
+  }
+
+  @Test("failures are counted in a row, a refusal is told from them, and the end of a worker is none")
+  func failures() async throws {
+    let place = try SharedPlace()
+    try place.server.serve([Route("/items", body: "[]")])
+    let one = try await place.worker("one", A.self)
+    var counts: [Int] = []
+    for (wait, isFailure) in [(0, true), (0, true), (nil, true), (nil, true), (0, true), (0, false)]
+      as [(Int?, Bool)]
+    {
+      try await one.queue.release(
+        try await one.claim()[0], wait: wait.map { .milliseconds($0) }, isFailure: isFailure)
+      try place.due()
+      counts.append(try #require(Int(try place.rows("SELECT failures FROM syncd_units"))))
+    }
+    #expect(counts == [1, 2, -1, -1, 1, 1])
+    let claim = try await one.claim()[0]
+    #expect(claim.failures == 1)
+    #expect(await one.run(claim).hasSuffix(", proven"))
+    expect(try place.units("failures"), is: "a | 0")
   }
 
   @Test("a claim that is under way when its worker's lease ends holds nothing for ever")
