@@ -384,15 +384,18 @@ enum WorkTables {
   }
 
   static func begin(
-    _ settlement: Settlement, on schema: TableSchema, in connection: Connection
+    _ settlement: Settlement, on schemas: [TableSchema], in connection: Connection
   ) throws {
-    // Of those that make the table one goes first.
-    let isThere = try connection.text("SELECT to_regclass($1)", .text(quoted(schema.name))) != nil
-    let key = try PostgreSQL.key(ofTable: schema.name, connection) ^ commits
-    let suffix = settlement.isAlone || !isThere ? "" : "_shared"
+    // Of those that make a table or a column one goes first.
+    let isMade = try schemas.allSatisfy { schema in
+      let difference = try TableDifference(of: schema, in: connection)
+      return difference.exists && difference.missing.isEmpty
+    }
+    let key = try PostgreSQL.key(ofTable: schemas[0].name, connection) ^ commits
+    let suffix = settlement.isAlone || !isMade ? "" : "_shared"
     try connection.run("SELECT pg_advisory_xact_lock\(suffix)($1)", [.integer(key)])
     // What this session knows of absent tables is from before the wait.
-    if !isThere { try connection.execute("SELECT FROM pg_class LIMIT 0") }
+    if !isMade { try connection.execute("SELECT FROM pg_class LIMIT 0") }
     try demand(settlement.claim, in: connection)
   }
 
