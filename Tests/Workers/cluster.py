@@ -92,14 +92,14 @@ class Worker:
 
     def end(self, number=signal.SIGKILL):
         """Ends it, and returns its status and how long that took."""
-        start = time.monotonic()
-        self.send(number)
+        start, process, self.process = time.monotonic(), self.process, None
+        process.send_signal(number)
         if number != signal.SIGKILL:
             try:
-                return self.process.wait(60), time.monotonic() - start
+                return process.wait(60), time.monotonic() - start
             except subprocess.TimeoutExpired:
-                self.send(signal.SIGKILL)
-        return self.process.wait(), time.monotonic() - start
+                process.kill()
+        return process.wait(), time.monotonic() - start
 
     def lines(self):
         """The objects of its log, and other lines as they are."""

@@ -147,6 +147,11 @@ class Source:
                     self.clock += 1
                     rows[number] = self.clock
 
+    def add(self, name):
+        with self.lock:
+            self.clock += 1
+            self.lists[name][max(self.lists[name]) + 1] = self.clock
+
     def change(self, choice):
         """One change. No list becomes much shorter or longer."""
         with self.lock:
