@@ -99,7 +99,7 @@ final class PostgresWorkQueue: WorkQueue {
     }
   }
 
-  func release(_ claim: Claim, wait: Duration?, isFailure: Bool) async throws {
+  func release(_ claim: Claim, wait: Duration?, isFailure: Bool) async throws -> Bool {
     try await connection.perform { connection, _ in
       try WorkTables.release(claim, wait: wait, isFailure: isFailure, in: connection)
     }

@@ -252,8 +252,10 @@ enum WorkTables {
       "holder = NULL, cadence_at = \(next), ready_at = \(next) + random() * \(jitter) * interval '1 millisecond'"
   }
 
-  /// Ends a claim without a commit.
-  static func release(_ claim: Claim, wait: Duration?, isFailure: Bool, in connection: Connection) throws {
+  /// Ends a claim without a commit; false where there is none to end.
+  static func release(_ claim: Claim, wait: Duration?, isFailure: Bool, in connection: Connection) throws
+    -> Bool
+  {
     let change =
       wait.map {
         "holder = NULL, ready_at = clock_timestamp() + \(max(0, $0.milliseconds)) * interval '1 millisecond'"
@@ -261,9 +263,10 @@ enum WorkTables {
       ?? rescheduled(claim.schedule)
     // Failures in a row; less than none says that the last run was refused, which the ones after it are told from.
     let failures = !isFailure ? "failures" : wait == nil ? "-1" : "greatest(failures, 0) + 1"
-    try connection.run(
+    return try connection.run(
       "UPDATE syncd_units u SET \(change), failures = \(failures) WHERE \(held)",
-      identity(claim))
+      identity(claim)
+    ).changes == 1
   }
 
   static func runNow(_ entities: [String], in connection: Connection) throws {

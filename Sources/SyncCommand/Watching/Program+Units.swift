@@ -6,6 +6,14 @@ import SyncEngine
   import Darwin
 #endif
 
+/// How the run of a claimed unit ended.
+struct UnitEnd: Sendable {
+  /// Nil where there is nothing to report: it was given up, or cut into slices.
+  var result: RunResult?
+  /// Whether the unit was this program's to the end. Else another one's run says how it goes.
+  var isOwn = true
+}
+
 extension Program {
   /// The work that this program shares with others; nil where it does all by itself.
   ///
@@ -23,11 +31,10 @@ extension Program {
 
   /// Runs a claimed unit, and gives it back where nothing came of it.
   ///
-  /// - Returns: nil where there is nothing to report: it was given up, or cut into slices.
   func run(
     _ claim: Claim, of entity: any Entity.Type, in queue: any WorkQueue, _ reporter: RunReporter,
     onProgress: @escaping @Sendable (SyncProgress) -> Void
-  ) async -> RunResult? {
+  ) async -> UnitEnd {
     let start = ContinuousClock.now
     var result: RunResult?
     let results = await self.results(claim.unit.name, reporter) {
@@ -47,16 +54,17 @@ extension Program {
       }
     }
     result = results?.first
-    if case .committed? = result { return result }
-    if results?.isEmpty == true { return nil }
-    await release(claim, after: result, taking: ContinuousClock.now - start, in: queue, reporter)
-    return result
+    if case .committed? = result { return UnitEnd(result: result) }
+    if results?.isEmpty == true { return UnitEnd(result: nil) }
+    let isOwn = await release(
+      claim, after: result, taking: ContinuousClock.now - start, in: queue, reporter)
+    return UnitEnd(result: result, isOwn: isOwn)
   }
 
   private func release(
     _ claim: Claim, after result: RunResult?, taking duration: Duration, in queue: any WorkQueue,
     _ reporter: RunReporter
-  ) async {
+  ) async -> Bool {
     var wait: Duration? = .zero
     var isFailure = false
     if case .failed(let error)? = result {
@@ -69,9 +77,10 @@ extension Program {
       case .busy: wait = min(.seconds(5), claim.schedule.every)
       }
     }
-    do { try await queue.release(claim, wait: wait, isFailure: isFailure) } catch {
+    do { return try await queue.release(claim, wait: wait, isFailure: isFailure) } catch {
       // The next renewal gives it back.
       reporter.log.write(.debug, "\(error)", entity: claim.unit.name)
+      return true
     }
   }
 }

@@ -14,8 +14,7 @@ struct WatchCommand: Sendable {
     case ended(String, generation: Int, RunResult?)
     /// Of work that is shared.
     case share(WorkShare.Event, generation: Int)
-    /// Nil for a unit that was given up or cut into slices.
-    case unitEnded(Claim, generation: Int, RunResult?)
+    case unitEnded(Claim, generation: Int, UnitEnd)
     case reload
     /// What the new configuration says; then what else it needs is looked for.
     case read(Program)
@@ -58,7 +57,7 @@ struct WatchCommand: Sendable {
     let share: WorkShare?
     var running = 0
     /// Claimed units that are under way.
-    var units: [Claim: Task<RunResult?, Never>] = [:]
+    var units: [Claim: Task<UnitEnd, Never>] = [:]
     /// Takes part in the work; it leaves when it is cancelled.
     var sharing: Task<Void, Never>?
 
@@ -193,10 +192,10 @@ struct WatchCommand: Sendable {
           log.write(.error, "nothing can be claimed: \(reason)")
         case .share(.reachable, _):
           log.write(.info, "units are claimed again")
-        case .unitEnded(let claim, let number, let result):
+        case .unitEnded(let claim, let number, let end):
           let isCut = entities(of: number).first { $0.name == claim.unit.entity }?.source.slices != nil
-          state.ended(claim.unit, isSum: isCut && !claim.unit.isSlice, result)
-          if let result { alerts.note(result, claim, at: now.instant) }
+          state.ended(claim.unit, isSum: isCut && !claim.unit.isSlice, end.result)
+          if let result = end.result, end.isOwn { alerts.note(result, claim, at: now.instant) }
           change(number) { generation in
             generation.units[claim] = nil
             let share = generation.share
@@ -320,20 +319,20 @@ struct WatchCommand: Sendable {
     state.began(claim.unit.entity)
     let run = Task {
       if site.isOpen { await state.load(entity, program.store) }
-      let result = await program.run(claim, of: entity, in: queue, reporter) { progress in
+      let end = await program.run(claim, of: entity, in: queue, reporter) { progress in
         if !claim.unit.isSlice { state.progress(progress) }
       }
-      if let result { reporter.ended(result) }
-      return result
+      if let result = end.result { reporter.ended(result) }
+      return end
     }
     generation.units[claim] = run
     group.addTask { [tell] in
-      let result = await withTaskCancellationHandler {
+      let end = await withTaskCancellationHandler {
         await run.value
       } onCancel: {
         run.cancel()
       }
-      tell.yield(.unitEnded(claim, generation: number, result))
+      tell.yield(.unitEnded(claim, generation: number, end))
     }
   }
 

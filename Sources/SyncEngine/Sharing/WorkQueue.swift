@@ -28,7 +28,9 @@ public protocol WorkQueue: AnyObject, Sendable {
   /// - Parameters:
   ///   - wait: the unit is due again then; nil for its next time of the schedule.
   ///   - isFailure: whether it counts as a failure; one that waits for the schedule is a refusal.
-  func release(_ claim: Claim, wait: Duration?, isFailure: Bool) async throws
+  /// - Returns: false where it was not the worker's any more.
+  @discardableResult
+  func release(_ claim: Claim, wait: Duration?, isFailure: Bool) async throws -> Bool
 
   /// Sets the slices that an entity is cut into, and ends the claim of the entity itself.
   ///

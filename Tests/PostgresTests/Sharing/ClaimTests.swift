@@ -319,7 +319,7 @@ struct ClaimTests {
       names(taken) == "a b" && zip(claims, taken).allSatisfy { $0.fence < $1.fence && $1.failures == 0 })
     #expect(try place.rows("SELECT name FROM syncd_workers") == "two")
     // What the first one still does with them is nothing to the second one.
-    for claim in claims { try await one.queue.release(claim, wait: .zero, isFailure: true) }
+    for claim in claims { #expect(try await !one.queue.release(claim, wait: .zero, isFailure: true)) }
     expect(try place.units("holder = \(two.id), failures"), is: "a | 1 | 0\nb | 1 | 0")
   }
 

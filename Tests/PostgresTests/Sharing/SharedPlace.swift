@@ -128,7 +128,7 @@ final class SharedWorker: Sendable {
       }
     } catch {
       let isRefused = (error as? SyncError)?.kind == .refused
-      try? await self.queue.release(claim, wait: isRefused ? nil : .seconds(3600), isFailure: true)
+      _ = try? await self.queue.release(claim, wait: isRefused ? nil : .seconds(3600), isFailure: true)
       return "\(error)"
     }
   }
@@ -164,7 +164,7 @@ final class InterruptedQueue: WorkQueue {
   ) async throws -> ClaimedWork {
     try await queue.claim(schedules, blockers: blockers, limit: limit)
   }
-  func release(_ claim: Claim, wait: Duration?, isFailure: Bool) async throws {
+  func release(_ claim: Claim, wait: Duration?, isFailure: Bool) async throws -> Bool {
     try await queue.release(claim, wait: wait, isFailure: isFailure)
   }
   func cut(_ claim: Claim, into slices: [String]) async throws -> (added: Int, removed: Int) {
