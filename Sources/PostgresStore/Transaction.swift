@@ -294,8 +294,8 @@ final class Transaction: StoreTransaction {
 
   // MARK: Shared work
 
-  func begin(_ settlement: Settlement, on schema: TableSchema) throws {
-    try WorkTables.begin(settlement, on: schema, in: connection)
+  func begin(_ settlement: Settlement, on schemas: [TableSchema]) throws {
+    try WorkTables.begin(settlement, on: schemas, in: connection)
   }
   func slices(of claim: Claim, _ body: (SliceRecord) -> Void) throws -> Bool {
     guard try WorkTables.isComplete(claim, in: connection) else { return false }

@@ -63,8 +63,8 @@ final class PostgresWorkQueue: WorkQueue {
       let (worker, known, declared) = self.state.withLock { ($0.worker, $0.generation, $0.schedules) }
       guard let worker, known == generation else { throw StoreError("the connection to the server was lost") }
       func declare() throws {
-        try connection.transaction { try WorkTables.declare(schedules, in: connection) }
-        self.state.withLock { $0.schedules = schedules }
+        let isDone = try connection.transaction { try WorkTables.declare(schedules, in: connection) }
+        self.state.withLock { $0.schedules = isDone ? schedules : [:] }
       }
       func look() throws -> [WorkTables.Readiness] {
         try WorkTables.readiness(of: schedules.keys.sorted(), in: connection)

@@ -18,7 +18,7 @@ enum WorkTables {
       """
       (entity text NOT NULL, slice text NOT NULL, every_ms bigint NOT NULL, cadence_at timestamptz NOT NULL,
       ready_at timestamptz NOT NULL, holder bigint, fence bigint NOT NULL DEFAULT 0, claimed_at timestamptz,
-      finished_at timestamptz, failures integer NOT NULL DEFAULT 0, generation bigint NOT NULL DEFAULT 0,
+      finished_at timestamptz, failures integer NOT NULL DEFAULT 0, deaths integer NOT NULL DEFAULT 0, generation bigint NOT NULL DEFAULT 0,
       generation_at timestamptz, is_proven boolean NOT NULL DEFAULT false, PRIMARY KEY (entity, slice))
       WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0)
       """
@@ -107,8 +107,8 @@ enum WorkTables {
         """, [.text(application(of: worker))])
       try connection.run(
         """
-        UPDATE syncd_units SET holder = NULL, fence = fence + 1, failures = failures + 1, ready_at = clock_timestamp()
-          + CASE WHEN failures = 0 THEN 0 ELSE 5 * 2 ^ least(failures - 1, 6) END * interval '1 second'
+        UPDATE syncd_units SET holder = NULL, fence = fence + 1, deaths = deaths + 1, ready_at = clock_timestamp()
+          + CASE WHEN deaths = 0 THEN 0 ELSE 5 * 2 ^ least(deaths - 1, 6) END * interval '1 second'
         WHERE (entity, slice) IN (SELECT entity, slice FROM syncd_units WHERE holder = $1 FOR UPDATE SKIP LOCKED)
         """, [.integer(worker)])
       // What its session has locked until it has ended is freed the next time.
@@ -141,7 +141,9 @@ enum WorkTables {
   // MARK: Units
 
   /// Adds the entities that are not there yet, due at once, and takes over new intervals. In a transaction.
-  static func declare(_ schedules: [String: Schedule], in connection: Connection) throws {
+  ///
+  /// - Returns: false where some units have other intervals still.
+  static func declare(_ schedules: [String: Schedule], in connection: Connection) throws -> Bool {
     let entities = schedules.sorted { $0.key < $1.key }
     let parameters: [StoredValue] = [
       .text(array(entities.map(\.key))), .text(array(entities.map { String($0.value.every.milliseconds) })),
@@ -152,15 +154,21 @@ enum WorkTables {
       SELECT e, '', m, clock_timestamp(), clock_timestamp(), 1, clock_timestamp()
       FROM unnest($1::text[], $2::bigint[]) AS n(e, m) ON CONFLICT DO NOTHING
       """, parameters)
-    // A shorter interval counts from the last run, and so do the times after that.
+    // A shorter interval counts from the last run, and so do the times after that. A unit that is under way has it when it ends.
+    // Who is just committing one is not waited for: the lease would end meanwhile.
     try connection.run(
       """
       UPDATE syncd_units u SET every_ms = m,
         cadence_at = least(cadence_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond'),
         ready_at = CASE WHEN failures = 0
         THEN least(ready_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond') ELSE ready_at END
-      FROM unnest($1::text[], $2::bigint[]) AS n(e, m) WHERE u.entity = e AND u.every_ms <> m AND u.holder IS NULL
+      FROM (SELECT entity, slice, m FROM unnest($1::text[], $2::bigint[]) AS n(e, m) JOIN syncd_units ON entity = e AND every_ms <> m
+        FOR UPDATE OF syncd_units SKIP LOCKED) c
+      WHERE u.entity = c.entity AND u.slice = c.slice
       """, parameters)
+    return try connection.text(
+      "SELECT 1 FROM unnest($1::text[], $2::bigint[]) AS n(e, m) JOIN syncd_units ON entity = e AND every_ms <> m LIMIT 1",
+      parameters[0], parameters[1]) == nil
   }
 
   /// What is known of an entity's units before one is claimed.
@@ -231,20 +239,17 @@ enum WorkTables {
   /// The next time of a cadence that is still to come, as SQL; what was missed is not made up for. A run that was wanted
   /// between two times leaves the later one where it is.
   private static func next(_ schedule: Schedule) -> String {
-    let every = max(1, schedule.every.milliseconds)
-    if schedule.isAligned {
-      return
-        "to_timestamp((floor(extract(epoch FROM statement_timestamp()) * 1000 / \(every)) + 1) * \(every) / 1000)"
-    }
-    return
-      "cadence_at + greatest(0, floor(extract(epoch FROM statement_timestamp() - cadence_at) * 1000 / \(every)) + 1) * \(every) * interval '1 millisecond'"
+    // The interval of the row: it may have changed since the claim.
+    schedule.isAligned
+      ? "to_timestamp((floor(extract(epoch FROM statement_timestamp()) * 1000 / every_ms) + 1) * every_ms / 1000)"
+      : "cadence_at + greatest(0, floor(extract(epoch FROM statement_timestamp() - cadence_at) * 1000 / every_ms) + 1) * every_ms * interval '1 millisecond'"
   }
 
   /// The columns of a unit that has run, or is passed over until its next time.
   private static func rescheduled(_ schedule: Schedule) -> String {
     let (next, jitter) = (next(schedule), schedule.jitter.milliseconds)
     return
-      "holder = NULL, every_ms = \(max(1, schedule.every.milliseconds)), cadence_at = \(next), ready_at = \(next) + random() * \(jitter) * interval '1 millisecond'"
+      "holder = NULL, cadence_at = \(next), ready_at = \(next) + random() * \(jitter) * interval '1 millisecond'"
   }
 
   /// Ends a claim without a commit.
@@ -254,8 +259,10 @@ enum WorkTables {
         "holder = NULL, ready_at = clock_timestamp() + \(max(0, $0.milliseconds)) * interval '1 millisecond'"
       }
       ?? rescheduled(claim.schedule)
+    // Failures in a row; less than none says that the last run was refused, which the ones after it are told from.
+    let failures = !isFailure ? "failures" : wait == nil ? "-1" : "greatest(failures, 0) + 1"
     try connection.run(
-      "UPDATE syncd_units u SET \(change), failures = \(isFailure ? "failures + 1" : "failures") WHERE \(held)",
+      "UPDATE syncd_units u SET \(change), failures = \(failures) WHERE \(held)",
       identity(claim))
   }
 
@@ -299,7 +306,7 @@ enum WorkTables {
       }
     }
     try connection.run(
-      "UPDATE syncd_units u SET \(rescheduled(claim.schedule)), finished_at = clock_timestamp(), failures = 0 WHERE \(held)",
+      "UPDATE syncd_units u SET \(rescheduled(claim.schedule)), finished_at = clock_timestamp(), (failures, deaths) = (0, 0) WHERE \(held)",
       identity(claim))
     // The last slice may have ended meanwhile.
     try noteEnd(of: claim.unit.entity, in: connection)
@@ -377,15 +384,18 @@ enum WorkTables {
   }
 
   static func begin(
-    _ settlement: Settlement, on schema: TableSchema, in connection: Connection
+    _ settlement: Settlement, on schemas: [TableSchema], in connection: Connection
   ) throws {
-    // Of those that make the table one goes first.
-    let isThere = try connection.text("SELECT to_regclass($1)", .text(quoted(schema.name))) != nil
-    let key = try PostgreSQL.key(ofTable: schema.name, connection) ^ commits
-    let suffix = settlement.isAlone || !isThere ? "" : "_shared"
+    // Of those that make a table or a column one goes first.
+    let isMade = try schemas.allSatisfy { schema in
+      let difference = try TableDifference(of: schema, in: connection)
+      return difference.exists && difference.missing.isEmpty
+    }
+    let key = try PostgreSQL.key(ofTable: schemas[0].name, connection) ^ commits
+    let suffix = settlement.isAlone || !isMade ? "" : "_shared"
     try connection.run("SELECT pg_advisory_xact_lock\(suffix)($1)", [.integer(key)])
     // What this session knows of absent tables is from before the wait.
-    if !isThere { try connection.execute("SELECT FROM pg_class LIMIT 0") }
+    if !isMade { try connection.execute("SELECT FROM pg_class LIMIT 0") }
     try demand(settlement.claim, in: connection)
   }
 
@@ -397,7 +407,7 @@ enum WorkTables {
     // The end of a generation comes between two times of the cadence, and leaves the later one where it is.
     var change =
       settlement.closesGeneration ? "holder = NULL, ready_at = cadence_at" : rescheduled(claim.schedule)
-    change += ", finished_at = clock_timestamp(), failures = 0"
+    change += ", finished_at = clock_timestamp(), (failures, deaths) = (0, 0)"
     if let slice = settlement.slice {
       change += ", generation = \(claim.generation), is_proven = \(slice.isProven)"
       try keep(slice, of: claim, in: connection)
@@ -500,7 +510,7 @@ enum WorkTables {
       """
       SELECT entity, greatest(count(*) FILTER (WHERE slice <> ''), 1),
         count(*) FILTER (WHERE holder IS NULL AND ready_at <= clock_timestamp()), count(holder),
-        count(*) FILTER (WHERE failures > 0), max(generation) FILTER (WHERE slice = ''), count(*) > 1,
+        count(*) FILTER (WHERE failures <> 0 OR deaths > 0), max(generation) FILTER (WHERE slice = ''), count(*) > 1,
         count(*) FILTER (WHERE slice <> '' AND generation >= (SELECT generation FROM syncd_units g WHERE g.entity = u.entity AND g.slice = '')),
         \(instant("min(ready_at) FILTER (WHERE holder IS NULL) - clock_timestamp()"))
       FROM syncd_units u GROUP BY entity ORDER BY entity

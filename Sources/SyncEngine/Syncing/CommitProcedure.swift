@@ -24,8 +24,9 @@ package protocol StoreTransaction: SendableMetatype {
   /// Makes sure that the claim holds which the run was made for, until the transaction ends, and that no other commit to the
   /// table is under way which must not be.
   ///
+  /// - Parameter schemas: the tables that are made where they are absent, the entity's own first.
   /// - Throws: ``ClaimLost``
-  func begin(_ settlement: Settlement, on schema: TableSchema) throws
+  func begin(_ settlement: Settlement, on schemas: [TableSchema]) throws
   /// Calls `body` with what each slice of the claim's entity has seen, now that no slice can commit.
   ///
   /// - Returns: false where somebody else has written to the table since the claim's generation began.
@@ -102,7 +103,7 @@ package protocol StoreTransaction: SendableMetatype {
 
 extension StoreTransaction {
   // A store that is one machine's has no work to share.
-  package func begin(_ settlement: Settlement, on schema: TableSchema) throws {
+  package func begin(_ settlement: Settlement, on schemas: [TableSchema]) throws {
     throw StoreError("the store does not share work")
   }
   package func slices(of claim: Claim, _ body: (SliceRecord) -> Void) throws -> Bool { false }
@@ -144,7 +145,9 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
   private func write(_ changedTables: inout [String]) throws -> Committed {
     RunStep.next()
     let schema = commit.rows.schema
-    if let settlement = commit.settlement { try transaction.begin(settlement, on: schema) }
+    if let settlement = commit.settlement {
+      try transaction.begin(settlement, on: [schema] + commit.nested.map(\.rows.schema) + commit.referenced)
+    }
     try demandKeptTables()
     // All tables before any row: a row may refer to a table that is written later.
     for schema in commit.referenced + [schema] + commit.nested.map(\.rows.schema) {

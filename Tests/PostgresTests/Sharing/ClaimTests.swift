@@ -62,17 +62,18 @@ struct ClaimTests {
     try place.rows(
       "INSERT INTO syncd_units (entity, slice, every_ms, cadence_at, ready_at) SELECT 'line', n::text, 1000, now(), now() FROM generate_series(1, 300) n"
     )
-    let claims = try await withThrowingTaskGroup(of: [Claim].self) { group in
+    let taken = try await withThrowingTaskGroup(of: (SharedWorker, [Claim]).self) { group in
       for number in 0..<20 {
         group.addTask {
           let worker = try await place.worker("w\(number)", Cut.Line.self)
           var mine: [Claim] = []
           while mine.count < 15 { mine += try await worker.claim(limit: 5) }
-          return mine
+          return (worker, mine)
         }
       }
-      return try await group.reduce(into: []) { $0 += $1 }
+      return try await group.reduce(into: []) { $0.append($1) }
     }
+    let claims = taken.flatMap(\.1)
     #expect(Set(claims.map(\.unit)).count == claims.count && claims.count == 300)
     #expect(try place.rows("SELECT count(*) FROM syncd_units WHERE holder IS NULL") == "0")
   }
@@ -191,6 +192,28 @@ struct ClaimTests {
     #expect((Double(minutes) ?? 0) > 1400, "\(minutes)")
   }
 
+  @Test(
+    "an interval that changes while a unit is under way holds when that ends; a commit under way is not waited for"
+  )
+  func changedMeanwhile() async throws {
+    let place = try SharedPlace()
+    try place.server.serve([Route("/items", body: "[]")])
+    let one = try await place.worker("one", A.self, B.self, every: .seconds(86_400))
+    let claims = try await one.claim()
+    let session = try PostgresSession(place.schema.url)
+    _ = try session.rows("BEGIN; SELECT * FROM syncd_units WHERE entity = 'b' FOR UPDATE")
+    let two = try await place.worker("two", A.self, B.self, every: .seconds(600))
+    #expect(try await two.claim().isEmpty)
+    let intervals = "SELECT entity, every_ms / 1000 FROM syncd_units ORDER BY 1"
+    expect(try place.rows(intervals), is: "a | 600\nb | 86400")
+    _ = try session.rows("COMMIT")
+    #expect(try await two.claim().isEmpty)
+    for claim in claims { _ = await one.run(claim) }
+    expect(try place.rows(intervals), is: "a | 600\nb | 600")
+    #expect(
+      try place.rows("SELECT bool_and(ready_at <= now() + interval '10 minutes') FROM syncd_units") == "1")
+  }
+
   @Test("a run that is wanted now leaves the next time of the schedule where it is")
   func runNow() async throws {
     let place = try SharedPlace()
@@ -239,7 +262,7 @@ struct ClaimTests {
     #expect(try await two.claim().isEmpty)
     #expect(try await two.renew())
     let taken = try await two.claim()[0]
-    #expect(taken.unit == claim.unit && taken.fence > claim.fence && taken.failures == 1)
+    #expect(taken.unit == claim.unit && taken.fence > claim.fence && taken.failures == 0)
     #expect(try place.rows("SELECT name FROM syncd_workers") == "two")
     // The first one joins again, and holds nothing.
     let before = one.id
@@ -317,6 +340,27 @@ struct ClaimTests {
         ))
     }
     #expect(waits == ["0", "5", "10", "20"])
+  }
+
+  @Test("failures are counted in a row, a refusal is told from them, and the end of a worker is none")
+  func failures() async throws {
+    let place = try SharedPlace()
+    try place.server.serve([Route("/items", body: "[]")])
+    let one = try await place.worker("one", A.self)
+    var counts: [Int] = []
+    for (wait, isFailure) in [(0, true), (0, true), (nil, true), (nil, true), (0, true), (0, false)]
+      as [(Int?, Bool)]
+    {
+      try await one.queue.release(
+        try await one.claim()[0], wait: wait.map { .milliseconds($0) }, isFailure: isFailure)
+      try place.due()
+      counts.append(try #require(Int(try place.rows("SELECT failures FROM syncd_units"))))
+    }
+    #expect(counts == [1, 2, -1, -1, 1, 1])
+    let claim = try await one.claim()[0]
+    #expect(claim.failures == 1)
+    #expect(await one.run(claim).hasSuffix(", proven"))
+    expect(try place.units("failures"), is: "a | 0")
   }
 
   @Test("a claim that is under way when its worker's lease ends holds nothing for ever")

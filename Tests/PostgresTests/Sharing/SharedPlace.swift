@@ -78,11 +78,12 @@ final class SharedWorker: Sendable {
   private let every: Duration
   private let held = Mutex<Set<Claim>>([])
 
-  fileprivate init(
-    _ place: SharedPlace, _ name: String, _ entities: [any Entity.Type], every: Duration,
-    _ options: Engine.Options
+  /// - Parameter url: where the store is, if not in the place's schema.
+  init(
+    _ place: SharedPlace, _ name: String, _ entities: [any Entity.Type], every: Duration = .seconds(3600),
+    _ options: Engine.Options = .init(), url: String? = nil
   ) throws {
-    store = try PostgreSQL.open(place.schema.url)
+    store = try PostgreSQL.open(url ?? place.schema.url)
     engine = Engine(store: store, options: place.here(options))
     guard let queue = store.workQueue(worker: name, lease: .seconds(600)) else {
       throw TestFailure("no queue")

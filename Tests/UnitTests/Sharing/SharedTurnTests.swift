@@ -9,9 +9,14 @@ import Testing
 struct SharedTurnTests {
   /// The place, and a clock that stands until somebody waits.
   private final class Turns: SharedTurns, Sendable {
-    let state = Mutex((now: ContinuousClock.now, next: ContinuousClock.now, taken: 0, pauses: [Duration]()))
+    let state:
+      Mutex<(now: ContinuousClock.Instant, next: ContinuousClock.Instant, taken: Int, pauses: [Duration])>
     let fails: Bool
-    init(fails: Bool = false) { self.fails = fails }
+    init(fails: Bool = false) {
+      self.fails = fails
+      let now = ContinuousClock.now
+      state = Mutex((now, now, 0, []))
+    }
 
     func take(every interval: Duration) async throws -> Duration {
       if fails { throw HTTPError(.connection, "gone") }
