@@ -8,6 +8,7 @@ Prints what each test has measured, and a line for each check that fails, and en
 minutes rather than for thirty seconds; SYNCD_TEST_SEED takes the seed of another run.
 """
 import collections
+import itertools
 import os
 import random
 import signal
@@ -134,8 +135,10 @@ def seconds_of_work(stage, workers, name, work):
         counts = collections.Counter(target for _, _, target in cluster.source.requests)
         expected = set(cluster.source.targets())
         who = collections.Counter(address for _, address, _ in cluster.source.requests)
-        print(f"  {workers} of them: {len(runs)} units, {len(cluster.source.requests)} pages in {seconds:.2f} s; "
-              f"pages of each: {sorted(who.values())}", flush=True)
+        moments = [moment for moment, _, _ in cluster.source.requests]
+        pause = max(after - before for before, after in itertools.pairwise(moments))
+        print(f"  {workers} of them: {len(runs)} units, {len(moments)} pages in {seconds:.2f} s; pages of each: "
+              f"{sorted(who.values())}; the longest time without a request: {pause:.2f} s", flush=True)
         nothing(f"{workers}: each page is asked for once",
                 [f"{target}: {counts[target]}" for target in expected | counts.keys() if counts[target] != (target in expected)])
         nothing(f"{workers}: each unit has one run, proven",
