@@ -36,15 +36,21 @@ extension Engine {
     }
     do {
       let generation = try await queue.generation(of: entity.name)
-      if generation.isComplete {
+      // While a person has to decide whether the rows go, new slices are not kept waiting.
+      let isHeldUp = generation.isComplete && claim.failures < 0
+      var (slices, added, removed) = (0, 0, 0)
+      if !generation.isComplete || isHeldUp {
+        let names = try await self.slices(of: unit.plan)
+        slices = names.count
+        (added, removed) = try await queue.cut(claim, into: names, isOnlyIfNew: isHeldUp)
+      }
+      if generation.isComplete, added == 0 {
         let reports = try await run([unit], tellingChanges: false, onProgress) { runs in
           [try await self.close(generation, unit, &runs[0], in: queue)]
         }
         return .committed(reports[0])
       }
-      let slices = try await slices(of: unit.plan)
-      let (added, removed) = try await queue.cut(claim, into: slices)
-      return .cut(slices: slices.count, added: added, removed: removed)
+      return .cut(slices: slices, added: added, removed: removed)
     } catch let error where error is SyncError || error is CancellationError || Task.isCancelled {
       throw error is SyncError ? error : CancellationError()
     } catch {

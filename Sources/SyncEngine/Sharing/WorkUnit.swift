@@ -21,6 +21,8 @@ public struct Claim: Sendable, Hashable {
   public var fence: Int64
   /// The generation of the entity's slices in which the run begins.
   public var generation: Int64
+  /// When that began, in milliseconds since 1970.
+  public var generationBegan: Int64
   /// Runs of the unit that failed in a row before this one.
   ///
   /// Less than none where that one was refused by a guard.
@@ -29,9 +31,11 @@ public struct Claim: Sendable, Hashable {
   public var schedule: Schedule
 
   package init(
-    unit: WorkUnit, worker: Int64, fence: Int64, generation: Int64, failures: Int, schedule: Schedule
+    unit: WorkUnit, worker: Int64, fence: Int64, generation: Int64, generationBegan: Int64, failures: Int,
+    schedule: Schedule
   ) {
     (self.unit, self.worker, self.fence, self.generation) = (unit, worker, fence, generation)
+    self.generationBegan = generationBegan
     (self.failures, self.schedule) = (failures, schedule)
   }
 }

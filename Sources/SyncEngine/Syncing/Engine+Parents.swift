@@ -10,8 +10,14 @@ extension Engine {
       let columns = plan.parent?.schema.keys ?? []
       let name = zip(key, columns).map { $0.text(as: $1.type) ?? "" }.joined(separator: ",")
       // Without a name it would be the entity itself.
-      return name.isEmpty ? "''" : name
+      if name.isEmpty { return "''" }
+      if name.utf8.count <= Self.longestName { return name }
+      let hash = String(FNV1a.hash(name.utf8), radix: 16)
+      return name.prefix(64) + "…" + hash
     }
+
+    /// Bytes of a slice's name: what is much longer, no index of a database takes.
+    static let longestName = 500
 
     /// The number of its slice, where parents are spread over so many.
     func bucket(of count: Int) -> Int {
@@ -76,7 +82,7 @@ extension Engine {
 extension EntityPlan {
   /// The key of the one parent of a slice; nil where it is found by looking at all of them.
   fileprivate var parentKey: [StoredValue]? {
-    guard let slice, source.slices?.kind == .parents, slice != "''", let keys = parent?.schema.keys,
+    guard let slice, source.slices?.kind == .parents, slice != "''", !slice.contains("…"), let keys = parent?.schema.keys,
       keys.count == 1
     else { return nil }
     switch keys[0].type {

@@ -118,7 +118,9 @@ extension Engine {
     var walker = walker(prepared, onProgress)
     let parentsNow = plan.incremental == nil ? "" : Digest.hmacSHA256("\(parents)", key: hashKey)
     let lastFull = state["full"].flatMap { Int64($0) }
-    let isDue = plan.incremental?.full.interval.map { run.started >= (lastFull ?? 0) + $0 } ?? false
+    // All slices of a generation ask for everything, or none: only then can it be proven.
+    let begun = plan.slice == nil ? run.started : plan.claim?.generationBegan ?? run.started
+    let isDue = plan.incremental?.full.interval.map { begun >= (lastFull ?? 0) + $0 } ?? false
     // Of a parent that is new everything is news.
     let isOther = state["scope"] != scope || plan.parent != nil && state["parents"] != parentsNow
     var increment = try Increment(
@@ -199,7 +201,7 @@ extension Engine {
       if let watermark = try Watermark(proof: proof, walk, plan, kept: before) {
         kept["watermark"] = watermark.text
       }
-      if increment.isFull { kept.merge(["full": String(run.started), "parents": parentsNow]) { $1 } }
+      if increment.isFull { kept.merge(["full": String(begun), "parents": parentsNow]) { $1 } }
     }
     run.unchanged = seen.keptRows
     run.scope = scope

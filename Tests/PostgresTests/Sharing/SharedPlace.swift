@@ -167,8 +167,10 @@ final class InterruptedQueue: WorkQueue {
   func release(_ claim: Claim, wait: Duration?, isFailure: Bool) async throws -> Bool {
     try await queue.release(claim, wait: wait, isFailure: isFailure)
   }
-  func cut(_ claim: Claim, into slices: [String]) async throws -> (added: Int, removed: Int) {
-    try await queue.cut(claim, into: slices)
+  func cut(
+    _ claim: Claim, into slices: [String], isOnlyIfNew: Bool
+  ) async throws -> (added: Int, removed: Int) {
+    try await queue.cut(claim, into: slices, isOnlyIfNew: isOnlyIfNew)
   }
   func generation(of entity: String) async throws -> SliceGeneration {
     let found = try await queue.generation(of: entity)

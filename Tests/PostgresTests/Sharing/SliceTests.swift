@@ -329,9 +329,7 @@ struct SliceTests {
     try place.due("entity = 'owner'")
     _ = try await one.work()
     for _ in 0..<2 { _ = try await cut(place, one, "guarded") }
-    withKnownIssue("as long as a person has not decided, no slice is added") {
-      expect(try place.rows("SELECT n FROM guarded WHERE owner = 3"), is: "7")
-    }
+    expect(try place.rows("SELECT n FROM guarded WHERE owner = 3"), is: "7")
   }
 
   @Test("an answer without a record is no reason to delete everything, of all slices together")
