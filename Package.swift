@@ -92,6 +92,8 @@ let package = Package(
     .executableTarget(
       name: "BenchEntities", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"],
       path: "Tests/Bench/Entities"),
+    .executableTarget(
+      name: "GrowthSimulation", dependencies: ["SyncCommand", "SyncEngine", "PostgresStore"], path: "Tests/Growth"),
   ],
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17

@@ -66,27 +66,7 @@ final class PostgresWorkQueue: WorkQueue {
         try connection.transaction { try WorkTables.declare(schedules, in: connection) }
         self.state.withLock { $0.schedules = schedules }
       }
-      let found = try WorkTables.readiness(of: schedules.keys.sorted(), in: connection)
-      let busy = Set(found.filter { $0.isHeld || $0.wait.map { $0 <= 0 } == true }.map(\.entity))
-      var due: [(name: String, schedule: Schedule, wait: Int)] = []
-      var next: Int?
-      for unit in found {
-        guard let wait = unit.wait, let schedule = schedules[unit.entity] else { continue }
-        if wait > 0 {
-          next = min(next ?? wait, wait)
-          continue
-        }
-        // Who has waited for an interval waits no longer: one of several others may always be under way.
-        let isPatient = -wait < schedule.every.milliseconds
-        if isPatient, !(blockers[unit.entity] ?? []).isDisjoint(with: busy) { continue }
-        due.append((unit.entity, schedule, wait))
-      }
-      if due.isEmpty || limit < 1 { return ClaimedWork(claims: [], next: next.map { .milliseconds($0) }) }
-      let claims = try WorkTables.claim(
-        for: worker, due.sorted { ($0.wait, $0.name) < ($1.wait, $1.name) }.map { ($0.name, $0.schedule) },
-        limit: limit, in: connection)
-      return ClaimedWork(
-        claims: claims, next: next.map { .milliseconds($0) }, isContended: claims.isEmpty)
+      return try WorkTables.claim(schedules, blockers: blockers, limit: limit, for: worker, in: connection)
     }
   }
 

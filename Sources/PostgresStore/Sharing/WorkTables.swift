@@ -3,7 +3,7 @@ import SyncEngine
 /// The tables of shared work: who works, what there is to do, what slices have seen, when an API may be asked.
 ///
 /// All times are the server's own (`clock_timestamp()`): the workers' clocks need not agree.
-enum WorkTables {
+package enum WorkTables {
   private static let tables: [(name: String, definition: String)] = [
     (
       "syncd_workers",
@@ -47,7 +47,7 @@ enum WorkTables {
   }
 
   /// Creates the tables that are absent. In a transaction.
-  static func create(in connection: Connection) throws {
+  package static func create(in connection: Connection) throws {
     try Journal.create(in: connection)
     if try exist(in: connection) { return }
     try Journal.lockCreation(in: connection)
@@ -65,7 +65,7 @@ enum WorkTables {
   ///
   /// Its number is a random one: it is the key of the lock, and in the name of its sessions, which are those of all schemas of
   /// a database (postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADVISORY-LOCKS).
-  static func join(as name: String, lease: Duration, in connection: Connection) throws -> Int64 {
+  package static func join(as name: String, lease: Duration, in connection: Connection) throws -> Int64 {
     let id = Int64.random(in: 1...Int64.max)
     try connection.run(
       """
@@ -77,7 +77,7 @@ enum WorkTables {
   }
 
   /// False where the lease has ended.
-  static func renew(_ worker: Int64, lease: Duration, in connection: Connection) throws -> Bool {
+  package static func renew(_ worker: Int64, lease: Duration, in connection: Connection) throws -> Bool {
     try connection.run(
       """
       UPDATE syncd_workers SET seen_at = clock_timestamp(), expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond'
@@ -90,7 +90,7 @@ enum WorkTables {
   /// transaction, or holds a table's lock, holds up others. In a transaction.
   ///
   /// A unit whose worker ended under it is due at once; one that this happens to again and again, later and later.
-  static func reap(in connection: Connection) throws {
+  package static func reap(in connection: Connection) throws {
     let gone = try connection.run(
       """
       SELECT id FROM syncd_workers w WHERE expires_at < clock_timestamp() OR NOT EXISTS (
@@ -119,7 +119,7 @@ enum WorkTables {
   }
 
   /// Gives back what a worker holds, which others may have at once. In a transaction.
-  static func leave(_ worker: Int64, in connection: Connection) throws {
+  package static func leave(_ worker: Int64, in connection: Connection) throws {
     try connection.run(
       "UPDATE syncd_units SET holder = NULL, fence = fence + 1, ready_at = least(ready_at, clock_timestamp()) WHERE holder = $1",
       [.integer(worker)])
@@ -128,7 +128,9 @@ enum WorkTables {
   }
 
   /// Gives back what a worker holds and does not know of, since the answer to a claim or the end of one was lost.
-  static func giveBack(allOf worker: Int64, besides claims: Set<Claim>, in connection: Connection) throws {
+  package static func giveBack(allOf worker: Int64, besides claims: Set<Claim>, in connection: Connection)
+    throws
+  {
     let known = claims.map { "\($0.unit.entity) \($0.unit.slice)" }
     try connection.run(
       """
@@ -140,7 +142,7 @@ enum WorkTables {
   // MARK: Units
 
   /// Adds the entities that are not there yet, due at once, and takes over new intervals. In a transaction.
-  static func declare(_ schedules: [String: Schedule], in connection: Connection) throws {
+  package static func declare(_ schedules: [String: Schedule], in connection: Connection) throws {
     let entities = schedules.sorted { $0.key < $1.key }
     let parameters: [StoredValue] = [
       .text(array(entities.map(\.key))), .text(array(entities.map { String($0.value.every.milliseconds) })),
@@ -261,7 +263,7 @@ enum WorkTables {
   // MARK: Slices
 
   /// - Throws: ``ClaimLost``
-  static func cut(
+  package static func cut(
     _ claim: Claim, into slices: [String], in connection: Connection
   ) throws -> (added: Int, removed: Int) {
     try demand(claim, in: connection)
@@ -269,15 +271,16 @@ enum WorkTables {
     let added = try connection.run(
       """
       INSERT INTO syncd_units (entity, slice, every_ms, cadence_at, ready_at)
-      SELECT u.entity, s, u.every_ms, u.cadence_at, clock_timestamp() FROM syncd_units u, unnest($2::text[]) AS n(s)
+      SELECT u.entity, s, u.every_ms, u.cadence_at, clock_timestamp()
+      FROM syncd_units u, (SELECT unnest($2::text[]) EXCEPT SELECT slice FROM syncd_units WHERE entity = $1) AS n(s)
       WHERE u.entity = $1 AND u.slice = '' ON CONFLICT DO NOTHING
       """, parameters
     ).changes
-    // One that is under way goes the next time.
+    // One that is under way goes the next time. Sets, since a plan without statistics compares every name with every other.
     let removed = try connection.run(
       """
       DELETE FROM syncd_units WHERE entity = $1 AND slice <> '' AND holder IS NULL
-      AND NOT EXISTS (SELECT FROM unnest($2::text[]) AS n(s) WHERE s = slice)
+      AND slice IN (SELECT slice FROM syncd_units WHERE entity = $1 EXCEPT SELECT unnest($2::text[]))
       """, parameters
     ).changes
     if removed > 0 {
@@ -293,7 +296,7 @@ enum WorkTables {
     return (added, removed)
   }
 
-  static func generation(of entity: String, in connection: Connection) throws -> SliceGeneration {
+  package static func generation(of entity: String, in connection: Connection) throws -> SliceGeneration {
     let now = try connection.run(
       """
       SELECT e.generation, (extract(epoch FROM e.generation_at) * 1000)::bigint, count(s.slice),
@@ -329,7 +332,7 @@ enum WorkTables {
   }
 
   /// Calls `body` with what each slice has seen in its last run.
-  static func slices(
+  package static func slices(
     of entity: String, in connection: Connection, _ body: (SliceRecord) -> Void
   ) throws {
     try connection.forEach(
@@ -354,7 +357,7 @@ enum WorkTables {
     else { throw ClaimLost(claim.unit) }
   }
 
-  static func begin(
+  package static func begin(
     _ settlement: Settlement, on schema: TableSchema, in connection: Connection
   ) throws {
     // Of those that make the table one goes first.
@@ -370,7 +373,7 @@ enum WorkTables {
   /// Tells the lock of a table's commits from that of its runs.
   private static let commits: Int64 = 0x636F_6D6D_6974
 
-  static func settle(_ settlement: Settlement, in connection: Connection) throws {
+  package static func settle(_ settlement: Settlement, in connection: Connection) throws {
     let claim = settlement.claim
     // The end of a generation comes between two times of the cadence, and leaves the later one where it is.
     var change =
@@ -414,17 +417,16 @@ enum WorkTables {
   }
 
   /// Where the last slice of a generation has ended, the entity is due: what no slice saw is gone.
-  static func noteEnd(of entity: String, in connection: Connection) throws {
+  package static func noteEnd(of entity: String, in connection: Connection) throws {
     try connection.run(
       """
       UPDATE syncd_units e SET ready_at = clock_timestamp() WHERE entity = $1 AND slice = '' AND holder IS NULL
-      AND ready_at > clock_timestamp()
-      AND EXISTS (SELECT FROM syncd_units s WHERE s.entity = $1 AND s.slice <> '')
-      AND NOT EXISTS (SELECT FROM syncd_units s WHERE s.entity = $1 AND s.slice <> '' AND s.generation < e.generation)
+      AND ready_at > clock_timestamp() AND generation <= (SELECT s.generation FROM syncd_units s
+        WHERE s.entity = $1 AND s.slice <> '' ORDER BY s.generation LIMIT 1)
       """, [.text(entity)])
   }
 
-  static func voidGeneration(of entity: String, in connection: Connection) throws {
+  package static func voidGeneration(of entity: String, in connection: Connection) throws {
     guard try exist(in: connection) else { return }
     try connection.run(
       """
@@ -460,7 +462,7 @@ enum WorkTables {
 
   // MARK: Looking
 
-  static func look(leases limit: Int, in connection: Connection) throws -> SharedWork? {
+  package static func look(leases limit: Int, in connection: Connection) throws -> SharedWork? {
     guard try exist(in: connection) else { return nil }
     let instant = { (name: String) in "(extract(epoch FROM \(name)) * 1000)::bigint" }
     let workers = try connection.run(
