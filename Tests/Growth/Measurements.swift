@@ -40,9 +40,8 @@ struct Measurements {
     let every = Duration.seconds(Double(options.units) / rate)
     try simulation.desk.execute(
       """
-      UPDATE syncd_units SET every_ms = \(every.milliseconds), ready_at = now() + random() * \(every.milliseconds) * interval '1 millisecond'
-        WHERE slice <> '';
-      UPDATE syncd_units SET cadence_at = ready_at WHERE slice <> ''
+      UPDATE syncd_units SET every_ms = \(every.milliseconds), ready_at = now() + random() * \(every.milliseconds) * interval '1 millisecond';
+      UPDATE syncd_units SET cadence_at = ready_at
       """)
     try simulation.desk.execute("VACUUM FULL syncd_units")
     try simulation.desk.execute("VACUUM ANALYZE syncd_units")

@@ -88,6 +88,7 @@ final class Simulation: Sendable {
         for claim in work.claims {
           time += try ContinuousClock().measure {
             _ = try desk.transaction { [desk] in try WorkTables.cut(claim, into: names, in: desk) }
+            try WorkTables.analyze(in: desk)
           }
         }
       }

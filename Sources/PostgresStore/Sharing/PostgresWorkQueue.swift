@@ -78,7 +78,9 @@ final class PostgresWorkQueue: WorkQueue {
 
   func cut(_ claim: Claim, into slices: [String]) async throws -> (added: Int, removed: Int) {
     try await connection.perform { connection, _ in
-      try connection.transaction { try WorkTables.cut(claim, into: slices, in: connection) }
+      let cut = try connection.transaction { try WorkTables.cut(claim, into: slices, in: connection) }
+      if cut.added >= WorkTables.many { try? WorkTables.analyze(in: connection) }
+      return cut
     }
   }
 

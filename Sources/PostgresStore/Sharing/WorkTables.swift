@@ -86,6 +86,10 @@ package enum WorkTables {
     ).changes == 1
   }
 
+  /// Of all workers about so many look in the time between two renewals for those that are gone: the list of locks that each
+  /// of them goes through is as long as there are workers.
+  private static let reapers = 4
+
   /// Frees what workers hold whose lease is over or whose session has ended, and ends their sessions: one that hangs in a
   /// transaction, or holds a table's lock, holds up others. In a transaction.
   ///
@@ -93,9 +97,10 @@ package enum WorkTables {
   package static func reap(in connection: Connection) throws {
     let gone = try connection.run(
       """
-      SELECT id FROM syncd_workers w WHERE expires_at < clock_timestamp() OR NOT EXISTS (
+      SELECT id FROM syncd_workers w WHERE (SELECT random() * count(*) < \(reapers) FROM syncd_workers)
+      AND (expires_at < clock_timestamp() OR NOT EXISTS (
         SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND (classid::bigint << 32) | objid::bigint = w.id
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())))
       ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
       """)
     for row in 0..<gone.count {
@@ -153,13 +158,21 @@ package enum WorkTables {
       SELECT e, '', m, clock_timestamp(), clock_timestamp(), 1, clock_timestamp()
       FROM unnest($1::text[], $2::bigint[]) AS n(e, m) ON CONFLICT DO NOTHING
       """, parameters)
-    // A shorter interval counts from the last run.
-    try connection.run(
+    // Slices have their entity's interval: where it has not changed, none of them is looked at.
+    let changed = try connection.run(
       """
-      UPDATE syncd_units u SET every_ms = m, ready_at = CASE WHEN failures = 0
-        THEN least(ready_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond') ELSE ready_at END
-      FROM unnest($1::text[], $2::bigint[]) AS n(e, m) WHERE u.entity = e AND u.every_ms <> m AND u.holder IS NULL
+      SELECT e, m FROM unnest($1::text[], $2::bigint[]) AS n(e, m)
+      WHERE (SELECT every_ms FROM syncd_units WHERE entity = e AND slice = '') <> m
       """, parameters)
+    for row in 0..<changed.count {
+      // A shorter interval counts from the last run.
+      try connection.run(
+        """
+        UPDATE syncd_units SET every_ms = $2::bigint, ready_at = CASE WHEN failures = 0
+          THEN least(ready_at, coalesce(finished_at, clock_timestamp()) + $2::bigint * interval '1 millisecond') ELSE ready_at END
+        WHERE entity = $1 AND every_ms <> $2::bigint AND holder IS NULL
+        """, [.text(changed.text(row, 0) ?? ""), .text(changed.text(row, 1) ?? "")])
+    }
   }
 
   /// What is known of an entity's units before one is claimed.
@@ -268,6 +281,19 @@ package enum WorkTables {
   ) throws -> (added: Int, removed: Int) {
     try demand(claim, in: connection)
     let parameters: [StoredValue] = [.text(claim.unit.entity), .text(array(slices))]
+    // One that is under way goes the next time. As sets: where a plan is made without statistics, names would be compared
+    // each with every other.
+    let removed = try connection.run(
+      """
+      WITH gone AS MATERIALIZED (SELECT slice FROM syncd_units WHERE entity = $1 AND slice <> '' EXCEPT SELECT unnest($2::text[]))
+      DELETE FROM syncd_units u USING gone WHERE u.entity = $1 AND u.slice = gone.slice AND u.holder IS NULL
+      """, parameters
+    ).changes
+    if removed > 0 {
+      try connection.run(
+        "DELETE FROM syncd_slices k WHERE entity = $1 AND NOT EXISTS (SELECT FROM syncd_units u WHERE u.entity = k.entity AND u.slice = k.slice)",
+        [.text(claim.unit.entity)])
+    }
     let added = try connection.run(
       """
       INSERT INTO syncd_units (entity, slice, every_ms, cadence_at, ready_at)
@@ -276,24 +302,20 @@ package enum WorkTables {
       WHERE u.entity = $1 AND u.slice = '' ON CONFLICT DO NOTHING
       """, parameters
     ).changes
-    // One that is under way goes the next time. Sets, since a plan without statistics compares every name with every other.
-    let removed = try connection.run(
-      """
-      DELETE FROM syncd_units WHERE entity = $1 AND slice <> '' AND holder IS NULL
-      AND slice IN (SELECT slice FROM syncd_units WHERE entity = $1 EXCEPT SELECT unnest($2::text[]))
-      """, parameters
-    ).changes
-    if removed > 0 {
-      try connection.run(
-        "DELETE FROM syncd_slices k WHERE entity = $1 AND NOT EXISTS (SELECT FROM syncd_units u WHERE u.entity = k.entity AND u.slice = k.slice)",
-        [.text(claim.unit.entity)])
-    }
     try connection.run(
       "UPDATE syncd_units u SET \(rescheduled(claim.schedule)), finished_at = clock_timestamp(), failures = 0 WHERE \(held)",
       identity(claim))
     // The last slice may have ended meanwhile.
     try noteEnd(of: claim.unit.entity, in: connection)
     return (added, removed)
+  }
+
+  /// So many new units are not waited for until the server notices them by itself.
+  static let many = 1000
+
+  /// Lets the server see how many units there are.
+  package static func analyze(in connection: Connection) throws {
+    try connection.execute("ANALYZE syncd_units")
   }
 
   package static func generation(of entity: String, in connection: Connection) throws -> SliceGeneration {
@@ -468,16 +490,19 @@ package enum WorkTables {
     let workers = try connection.run(
       """
       SELECT id, name, \(instant("started_at")), \(instant("seen_at")), \(instant("expires_at - clock_timestamp()")),
-        (SELECT count(*) FROM syncd_units WHERE holder = w.id) FROM syncd_workers w ORDER BY name, id
+        coalesce(held, 0) FROM syncd_workers w
+      LEFT JOIN (SELECT holder, count(*) AS held FROM syncd_units WHERE holder IS NOT NULL GROUP BY holder) u ON holder = id
+      ORDER BY name, id
       """)
     let units = try connection.run(
       """
       SELECT entity, greatest(count(*) FILTER (WHERE slice <> ''), 1),
         count(*) FILTER (WHERE holder IS NULL AND ready_at <= clock_timestamp()), count(holder),
         count(*) FILTER (WHERE failures > 0), max(generation) FILTER (WHERE slice = ''), count(*) > 1,
-        count(*) FILTER (WHERE slice <> '' AND generation >= (SELECT generation FROM syncd_units g WHERE g.entity = u.entity AND g.slice = '')),
+        count(*) FILTER (WHERE slice <> '' AND generation >= present),
         \(instant("min(ready_at) FILTER (WHERE holder IS NULL) - clock_timestamp()"))
-      FROM syncd_units u GROUP BY entity ORDER BY entity
+      FROM syncd_units LEFT JOIN (SELECT entity, generation AS present FROM syncd_units WHERE slice = '') g USING (entity)
+      GROUP BY entity ORDER BY entity
       """)
     let leases = try connection.run(
       """
