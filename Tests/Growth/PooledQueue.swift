@@ -10,6 +10,7 @@ final class PooledQueue: WorkQueue {
   private let simulation: Simulation
   private let isDeclared = Atomic(false)
   private let id = Mutex<Int64?>(nil)
+  private let workers = Atomic(1)
 
   init(_ simulation: Simulation) { self.simulation = simulation }
 
@@ -26,7 +27,10 @@ final class PooledQueue: WorkQueue {
           try WorkTables.giveBack(allOf: worker, besides: claims, in: connection)
           return true
         }
-        if goesOn { try connection.transaction { try WorkTables.reap(in: connection) } }
+        if goesOn {
+          let count = try connection.transaction { try WorkTables.reap(in: connection) }
+          self.workers.store(count, ordering: .relaxed)
+        }
         return goesOn
       }
       if goesOn { return true }
@@ -46,7 +50,7 @@ final class PooledQueue: WorkQueue {
   ) async throws -> ClaimedWork {
     guard let worker else { throw StoreError("the worker has not joined") }
     let declares = !isDeclared.exchange(true, ordering: .relaxed)
-    let work = try await simulation.pool.perform {
+    var work = try await simulation.pool.perform {
       (work: ClaimedWork) in
       work.claims.isEmpty ? .look : .claim
     } _: { connection in
@@ -54,6 +58,7 @@ final class PooledQueue: WorkQueue {
       return try WorkTables.claim(
         schedules, blockers: blockers, limit: limit, for: worker, in: connection)
     }
+    work.rest = WorkTables.rest(among: workers.load(ordering: .relaxed))
     simulation.noteClaims(work.claims)
     return work
   }

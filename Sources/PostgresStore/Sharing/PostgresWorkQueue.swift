@@ -16,6 +16,8 @@ final class PostgresWorkQueue: WorkQueue {
     var worker: Int64?
     /// The connection that holds its lock.
     var generation = 0
+    /// How many workers there are, this one among them.
+    var workers = 1
     var schedules: [String: Schedule] = [:]
   }
   private let state = Mutex(State())
@@ -39,7 +41,7 @@ final class PostgresWorkQueue: WorkQueue {
           return true
         }
         if goesOn {
-          try connection.transaction { try WorkTables.reap(in: connection) }
+          try self.reap(in: connection)
           return true
         }
         self.state.withLock { $0 = State() }
@@ -51,9 +53,14 @@ final class PostgresWorkQueue: WorkQueue {
       try connection.belong(to: joined)
       self.state.withLock { ($0.worker, $0.generation) = (joined, generation) }
       self.store.worker.withLock { $0 = joined }
-      try connection.transaction { try WorkTables.reap(in: connection) }
+      try self.reap(in: connection)
       return worker == nil
     }
+  }
+
+  private func reap(in connection: Connection) throws {
+    let workers = try connection.transaction { try WorkTables.reap(in: connection) }
+    state.withLock { $0.workers = workers }
   }
 
   func claim(
@@ -66,7 +73,10 @@ final class PostgresWorkQueue: WorkQueue {
         try connection.transaction { try WorkTables.declare(schedules, in: connection) }
         self.state.withLock { $0.schedules = schedules }
       }
-      return try WorkTables.claim(schedules, blockers: blockers, limit: limit, for: worker, in: connection)
+      var work = try WorkTables.claim(
+        schedules, blockers: blockers, limit: limit, for: worker, in: connection)
+      work.rest = WorkTables.rest(among: self.state.withLock(\.workers))
+      return work
     }
   }
 

@@ -94,13 +94,17 @@ package enum WorkTables {
   /// transaction, or holds a table's lock, holds up others. In a transaction.
   ///
   /// A unit whose worker ended under it is due at once; one that this happens to again and again, later and later.
-  package static func reap(in connection: Connection) throws {
+  ///
+  /// - Returns: how many workers there are.
+  @discardableResult
+  package static func reap(in connection: Connection) throws -> Int {
+    let workers = try connection.integer("SELECT count(*) FROM syncd_workers") ?? 0
+    if workers > 0, Int.random(in: 0..<workers) >= reapers { return workers }
     let gone = try connection.run(
       """
-      SELECT id FROM syncd_workers w WHERE (SELECT random() * count(*) < \(reapers) FROM syncd_workers)
-      AND (expires_at < clock_timestamp() OR NOT EXISTS (
+      SELECT id FROM syncd_workers w WHERE expires_at < clock_timestamp() OR NOT EXISTS (
         SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND (classid::bigint << 32) | objid::bigint = w.id
-        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())))
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))
       ORDER BY id LIMIT 100 FOR UPDATE SKIP LOCKED
       """)
     for row in 0..<gone.count {
@@ -121,6 +125,7 @@ package enum WorkTables {
         "DELETE FROM syncd_workers WHERE id = $1 AND NOT EXISTS (SELECT FROM syncd_units WHERE holder = $1)",
         [.integer(worker)])
     }
+    return workers
   }
 
   /// Gives back what a worker holds, which others may have at once. In a transaction.
@@ -199,6 +204,9 @@ package enum WorkTables {
   }
 
   /// Claims units that are due, of the entities in their order.
+  ///
+  /// The time is that of the statement: an index is not searched for one that may be another one for each row
+  /// (postgresql.org/docs/15/xfunc-volatility.html).
   static func claim(
     for worker: Int64, _ entities: [(name: String, schedule: Schedule)], limit: Int, in connection: Connection
   ) throws -> [Claim] {
@@ -206,7 +214,7 @@ package enum WorkTables {
       """
       WITH chosen AS MATERIALIZED (
         SELECT u.entity, u.slice FROM unnest($1::text[]) WITH ORDINALITY AS n(e, place) CROSS JOIN LATERAL (
-          SELECT entity, slice FROM syncd_units WHERE entity = n.e AND holder IS NULL AND ready_at <= clock_timestamp()
+          SELECT entity, slice FROM syncd_units WHERE entity = n.e AND holder IS NULL AND ready_at <= statement_timestamp()
           ORDER BY ready_at LIMIT $2::bigint FOR UPDATE SKIP LOCKED) u
         WHERE EXISTS (SELECT FROM syncd_workers WHERE id = $3 AND expires_at > clock_timestamp())
         LIMIT $2::bigint)
@@ -271,6 +279,11 @@ package enum WorkTables {
     try connection.run(
       "UPDATE syncd_units SET ready_at = clock_timestamp() WHERE entity = ANY ($1::text[]) AND holder IS NULL",
       [.text(array(entities))])
+  }
+
+  /// How long a worker leaves the looking to others at least: all together look about 500 times a second, as many as they are.
+  package static func rest(among workers: Int) -> Duration {
+    .microseconds(Int64(workers) * Int64.random(in: 1000...3000))
   }
 
   // MARK: Slices

@@ -97,6 +97,7 @@ package actor WorkShare {
         if let due = work.next { next = min(next, due) }
         // Rows that others hold for a moment are looked at again soon.
         if work.claims.count < room, work.isContended { next = min(next, .milliseconds(50)) }
+        next = max(next, work.rest)
       }
       return max(.milliseconds(5), min(next, beat))
     } catch {
