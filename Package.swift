@@ -94,6 +94,8 @@ let package = Package(
       path: "Tests/Bench/Entities"),
     .executableTarget(
       name: "GrowthSimulation", dependencies: ["SyncCommand", "SyncEngine", "PostgresStore"], path: "Tests/Growth"),
+    .executableTarget(
+      name: "WorkerEntities", dependencies: ["SyncCommand", "PostgresStore"], path: "Tests/Workers/Entities"),
   ],
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17

@@ -134,14 +134,14 @@ package enum Journal {
       """, [.text(run.entity)])
   }
 
-  /// The rejected records of the given entities, the oldest first.
+  /// The rejected records of the given entities and of their slices, the oldest first.
   static func rejects(of entities: [String], in connection: Connection) throws -> [Reject] {
     guard try exists(in: connection) else { return [] }
     let rows = try connection.run(
       "SELECT run, entity, page, position, key, field, path, reason, record FROM syncd_rejects ORDER BY id")
     return (0..<rows.count).compactMap { row in
       func text(_ column: Int) -> String { rows.text(row, column) ?? "" }
-      guard entities.contains(text(1)) else { return nil }
+      guard entities.contains(where: { text(1) == $0 || text(1).hasPrefix("\($0)[") }) else { return nil }
       return Reject(
         run: text(0), entity: text(1),
         record: BadRecord(

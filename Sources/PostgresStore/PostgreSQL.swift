@@ -325,10 +325,7 @@ public final class PostgreSQL: Store {
           outcome.withLock { $0 = done }
           return done
         }
-        // It is committed, whatever becomes of what follows from it.
-        for settlement in commits.compactMap(\.settlement) where settlement.slice != nil {
-          try? WorkTables.noteEnd(of: settlement.claim.unit.entity, in: connection)
-        }
+        self.noteEnds(commits, connection)
         return done
       }
     } catch {
@@ -339,14 +336,24 @@ public final class PostgreSQL: Store {
       let isThere: Bool
       do {
         isThere = try await perform { connection, _ in
-          try connection.integer("SELECT count(*) FROM syncd_runs WHERE run = $1", .text(runs.first ?? ""))
+          let isThere =
+            try connection.integer("SELECT count(*) FROM syncd_runs WHERE run = $1", .text(runs.first ?? ""))
             ?? 0 > 0
+          if isThere { self.noteEnds(commits, connection) }
+          return isThere
         }
       } catch {
         throw StoreError("\(unsure); it is not known whether the run was committed, since \(error)")
       }
       if isThere { return done }
       throw FailedCommit(position: 0, error: StoreError(unsure.description))
+    }
+  }
+
+  /// Slices are committed, whatever becomes of what follows from it.
+  private func noteEnds(_ commits: [Commit], _ connection: Connection) {
+    for settlement in commits.compactMap(\.settlement) where settlement.slice != nil {
+      try? WorkTables.noteEnd(of: settlement.claim.unit.entity, in: connection)
     }
   }
 

@@ -294,8 +294,13 @@ final class Transaction: StoreTransaction {
 
   // MARK: Shared work
 
-  func begin(_ settlement: Settlement, on schema: TableSchema) throws {
-    try WorkTables.begin(settlement, on: schema, in: connection)
+  func begin(_ settlement: Settlement, on schemas: [TableSchema]) throws {
+    try WorkTables.begin(settlement, on: schemas, in: connection)
+  }
+  func slices(of claim: Claim, _ body: (SliceRecord) -> Void) throws -> Bool {
+    guard try WorkTables.isComplete(claim, in: connection) else { return false }
+    try WorkTables.slices(of: claim.unit.entity, in: connection, body)
+    return true
   }
   func settle(_ settlement: Settlement) throws { try WorkTables.settle(settlement, in: connection) }
   func voidGeneration(of entity: String) throws { try WorkTables.voidGeneration(of: entity, in: connection) }

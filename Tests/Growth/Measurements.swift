@@ -41,7 +41,7 @@ struct Measurements {
     try simulation.desk.execute(
       """
       UPDATE syncd_units u SET every_ms = \(every.milliseconds), (ready_at, cadence_at) = (SELECT t, t FROM
-        (SELECT now() + random() * \(every.milliseconds) * interval '1 millisecond' AS t WHERE u.every_ms > 0) AS q)
+        (SELECT now() + interval '1 minute' + random() * \(every.milliseconds) * interval '1 millisecond' AS t WHERE u.every_ms > 0) AS q)
       """)
     try simulation.desk.execute("VACUUM FULL syncd_units")
     try simulation.desk.execute("VACUUM ANALYZE syncd_units")
@@ -153,7 +153,9 @@ struct Measurements {
       for _ in 0..<50 {
         claims.append(
           try clock.measure {
-            _ = try WorkTables.claim(schedules, blockers: [:], limit: 1, for: worker, in: desk)
+            _ = try WorkTables.claim(
+              schedules, WorkTables.readiness(of: schedules.keys.sorted(), in: desk), blockers: [:], limit: 1,
+              for: worker, in: desk)
           }.inMilliseconds)
       }
       let look = try clock.measure { _ = try WorkTables.generation(of: "entity_0", in: desk) }

@@ -54,9 +54,10 @@ final class PooledQueue: WorkQueue {
       (work: ClaimedWork) in
       work.claims.isEmpty ? .look : .claim
     } _: { connection in
-      if declares { try connection.transaction { try WorkTables.declare(schedules, in: connection) } }
+      if declares { _ = try connection.transaction { try WorkTables.declare(schedules, in: connection) } }
       return try WorkTables.claim(
-        schedules, blockers: blockers, limit: limit, for: worker, in: connection)
+        schedules, WorkTables.readiness(of: schedules.keys.sorted(), in: connection), blockers: blockers,
+        limit: limit, for: worker, in: connection)
     }
     work.rest = WorkTables.rest(among: workers.load(ordering: .relaxed))
     simulation.noteClaims(work.claims)
@@ -77,7 +78,7 @@ final class PooledQueue: WorkQueue {
     } _: { connection in
       let cadence = try connection.transaction {
         try Journal.create(in: connection)
-        try WorkTables.begin(settlement, on: schema, in: connection)
+        try WorkTables.begin(settlement, on: [schema], in: connection)
         let cadence =
           isChecking
           ? try connection.integer(

@@ -77,14 +77,16 @@ final class Simulation: Sendable {
   /// - Returns: the time that the cutting took.
   func add(_ schedules: [String: Schedule], slices: Int) throws -> Duration {
     let worker = try desk.transaction { [desk] in
-      try WorkTables.declare(schedules, in: desk)
+      _ = try WorkTables.declare(schedules, in: desk)
       return try WorkTables.join(as: "cutter", lease: .seconds(3600), in: desk)
     }
     var time = Duration.zero
     if slices > 0 {
       let names = (1...slices).map(String.init)
       for _ in schedules {
-        let work = try WorkTables.claim(schedules, blockers: [:], limit: 1, for: worker, in: desk)
+        let work = try WorkTables.claim(
+          schedules, WorkTables.readiness(of: schedules.keys.sorted(), in: desk), blockers: [:], limit: 1,
+          for: worker, in: desk)
         for claim in work.claims {
           time += try ContinuousClock().measure {
             _ = try desk.transaction { [desk] in try WorkTables.cut(claim, into: names, in: desk) }

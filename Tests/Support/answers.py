@@ -55,7 +55,7 @@ class Handler(BaseHTTPRequestHandler):
         headers = {k.lower(): v for k, v in self.headers.items()}
         query = parse_qsl(u.query, keep_blank_values=True)
         with LOCK:
-            LOG.append({"target": self.path, "path": u.path, "query": query, "headers": headers})
+            LOG.append({"target": self.path, "path": u.path, "query": query, "headers": headers, "at": time.time()})
             route = self.find(u.path, query, headers)
         if route is None:
             route = {"status": 404, "body": json.dumps({"message": "no such route: " + self.path})}

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """A PostgreSQL cluster for tests: on loopback, in a folder of its own, owned by an unprivileged user.
 
-postgres.py serve [SETTING=VALUE …]   makes and starts one, prints "FOLDER URL"; it ends, and the folder goes, with the
-                                      standard input
+postgres.py serve [trust=NETWORK] [SETTING=VALUE …]
+                                      makes and starts one, prints "FOLDER URL"; it ends, and the folder goes, with the
+                                      standard input. Whoever comes from the network needs no password
 postgres.py stop FOLDER [MODE]        stops it: fast (the default), or immediate, which is a crash
 postgres.py start FOLDER              starts it again, on the port that it had
 
@@ -67,7 +68,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def make(settings):
+def make(settings, trusted=None):
     folder = tempfile.mkdtemp(prefix="syncd-postgres-")
     if OWNER:
         os.chown(folder, OWNER.pw_uid, OWNER.pw_gid)
@@ -76,6 +77,8 @@ def make(settings):
     # Whoever has a password has to say it; who made the cluster has none.
     with open(folder + "/data/pg_hba.conf", "w") as file:
         file.write("host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n")
+        if trusted:
+            file.write("host all all %s trust\n" % trusted)
     with open(folder + "/port", "w") as file:
         file.write(str(free_port()))
     with open(folder + "/data/postgresql.auto.conf", "a") as file:
@@ -101,10 +104,10 @@ def stop(folder, mode="fast"):
         call(program("pg_ctl"), "stop", "--wait", "--silent", "--mode", mode, "--pgdata", folder + "/data")
 
 
-def serve(settings):
+def serve(settings, trusted=None):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parent = os.getppid()
-    folder = make(settings)
+    folder = make(settings, trusted)
     try:
         print(folder, start(folder), flush=True)
         # The end of the input is the end of the tests, and so is another parent.
@@ -119,7 +122,8 @@ def serve(settings):
 
 def main(words):
     if words[:1] == ["serve"]:
-        serve(dict(word.split("=", 1) for word in words[1:]))
+        settings = dict(word.split("=", 1) for word in words[1:])
+        serve(settings, settings.pop("trust", None))
     elif len(words) == 2 and words[0] == "start":
         start(words[1])
     elif len(words) in (2, 3) and words[0] == "stop":

@@ -15,6 +15,8 @@ public final class AnswerServer: Sendable {
     public var path: String
     public var query: [[String]]
     public var headers: [String: String]
+    /// When it came, in seconds since 1970.
+    public var at: Double?
 
     /// The value of a query item; nil if it did not come.
     public subscript(_ name: String) -> String? { query.first { $0[0] == name }?[1] }

@@ -69,12 +69,22 @@ final class PostgresWorkQueue: WorkQueue {
     try await connection.perform { connection, generation in
       let (worker, known, declared) = self.state.withLock { ($0.worker, $0.generation, $0.schedules) }
       guard let worker, known == generation else { throw StoreError("the connection to the server was lost") }
-      if declared != schedules {
-        try connection.transaction { try WorkTables.declare(schedules, in: connection) }
-        self.state.withLock { $0.schedules = schedules }
+      func declare() throws {
+        let isDone = try connection.transaction { try WorkTables.declare(schedules, in: connection) }
+        self.state.withLock { $0.schedules = isDone ? schedules : [:] }
+      }
+      func look() throws -> [WorkTables.Readiness] {
+        try WorkTables.readiness(of: schedules.keys.sorted(), in: connection)
+      }
+      if declared != schedules { try declare() }
+      var found = try look()
+      // Somebody may have deleted what there is to do.
+      if found.contains(where: { $0.wait == nil && !$0.isHeld }) {
+        try declare()
+        found = try look()
       }
       var work = try WorkTables.claim(
-        schedules, blockers: blockers, limit: limit, for: worker, in: connection)
+        schedules, found, blockers: blockers, limit: limit, for: worker, in: connection)
       work.rest = WorkTables.rest(among: self.state.withLock(\.workers))
       return work
     }

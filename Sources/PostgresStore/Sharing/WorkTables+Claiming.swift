@@ -1,14 +1,13 @@
 import SyncEngine
 
 extension WorkTables {
-  /// Looks what is due, and claims as much as there is room for.
+  /// Claims as much of what is due as there is room for.
   ///
   /// - Parameters: as ``WorkQueue/claim(_:blockers:limit:)`` has them.
   package static func claim(
-    _ schedules: [String: Schedule], blockers: [String: Set<String>], limit: Int, for worker: Int64,
-    in connection: Connection
+    _ schedules: [String: Schedule], _ found: [Readiness], blockers: [String: Set<String>], limit: Int,
+    for worker: Int64, in connection: Connection
   ) throws -> ClaimedWork {
-    let found = try readiness(of: schedules.keys.sorted(), in: connection)
     let busy = Set(found.filter { $0.isHeld || $0.wait.map { $0 <= 0 } == true }.map(\.entity))
     var due: [(name: String, schedule: Schedule, wait: Int)] = []
     var next: Int?

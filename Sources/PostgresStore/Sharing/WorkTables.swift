@@ -18,7 +18,7 @@ package enum WorkTables {
       """
       (entity text NOT NULL, slice text NOT NULL, every_ms bigint NOT NULL, cadence_at timestamptz NOT NULL,
       ready_at timestamptz NOT NULL, holder bigint, fence bigint NOT NULL DEFAULT 0, claimed_at timestamptz,
-      finished_at timestamptz, failures integer NOT NULL DEFAULT 0, generation bigint NOT NULL DEFAULT 0,
+      finished_at timestamptz, failures integer NOT NULL DEFAULT 0, deaths integer NOT NULL DEFAULT 0, generation bigint NOT NULL DEFAULT 0,
       generation_at timestamptz, is_proven boolean NOT NULL DEFAULT false, PRIMARY KEY (entity, slice))
       WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0)
       """
@@ -116,8 +116,8 @@ package enum WorkTables {
         """, [.text(application(of: worker))])
       try connection.run(
         """
-        UPDATE syncd_units SET holder = NULL, fence = fence + 1, failures = failures + 1, ready_at = clock_timestamp()
-          + CASE WHEN failures = 0 THEN 0 ELSE 5 * 2 ^ least(failures - 1, 6) END * interval '1 second'
+        UPDATE syncd_units SET holder = NULL, fence = fence + 1, deaths = deaths + 1, ready_at = clock_timestamp()
+          + CASE WHEN deaths = 0 THEN 0 ELSE 5 * 2 ^ least(deaths - 1, 6) END * interval '1 second'
         WHERE (entity, slice) IN (SELECT entity, slice FROM syncd_units WHERE holder = $1 FOR UPDATE SKIP LOCKED)
         """, [.integer(worker)])
       // What its session has locked until it has ended is freed the next time.
@@ -145,14 +145,17 @@ package enum WorkTables {
     try connection.run(
       """
       UPDATE syncd_units SET holder = NULL, fence = fence + 1, ready_at = least(ready_at, clock_timestamp())
-      WHERE holder = $1 AND entity || ' ' || slice <> ALL ($2::text[])
+      WHERE (entity, slice) IN (SELECT entity, slice FROM syncd_units
+        WHERE holder = $1 AND entity || ' ' || slice <> ALL ($2::text[]) FOR UPDATE SKIP LOCKED)
       """, [.integer(worker), .text(array(known))])
   }
 
   // MARK: Units
 
   /// Adds the entities that are not there yet, due at once, and takes over new intervals. In a transaction.
-  package static func declare(_ schedules: [String: Schedule], in connection: Connection) throws {
+  ///
+  /// - Returns: false where some units have other intervals still.
+  package static func declare(_ schedules: [String: Schedule], in connection: Connection) throws -> Bool {
     let entities = schedules.sorted { $0.key < $1.key }
     let parameters: [StoredValue] = [
       .text(array(entities.map(\.key))), .text(array(entities.map { String($0.value.every.milliseconds) })),
@@ -163,32 +166,54 @@ package enum WorkTables {
       SELECT e, '', m, clock_timestamp(), clock_timestamp(), 1, clock_timestamp()
       FROM unnest($1::text[], $2::bigint[]) AS n(e, m) ON CONFLICT DO NOTHING
       """, parameters)
-    // Slices have their entity's interval: where it has not changed, none of them is looked at.
+    // Slices have their entity's interval: where that has not changed, none of them is looked at. Its own row is the last one to
+    // change, and is held meanwhile: slices that are added have its interval.
     let changed = try connection.run(
       """
-      SELECT e, m FROM unnest($1::text[], $2::bigint[]) AS n(e, m)
-      WHERE (SELECT every_ms FROM syncd_units WHERE entity = e AND slice = '') <> m
+      SELECT e, m FROM unnest($1::text[], $2::bigint[]) AS n(e, m) JOIN syncd_units ON entity = e AND slice = '' AND every_ms <> m
+      FOR UPDATE OF syncd_units SKIP LOCKED
       """, parameters)
     for row in 0..<changed.count {
-      // A shorter interval counts from the last run.
+      try change([.text(changed.text(row, 0) ?? ""), .text(changed.text(row, 1) ?? "")], in: connection)
+    }
+    return try connection.text(
+      "SELECT 1 FROM unnest($1::text[], $2::bigint[]) AS n(e, m) JOIN syncd_units ON entity = e AND slice = '' AND every_ms <> m LIMIT 1",
+      parameters[0], parameters[1]) == nil
+  }
+
+  /// Gives units another interval: those of a name, with so many milliseconds.
+  ///
+  /// A shorter interval counts from the last run, and so do the times after that. A unit that is under way has it when it ends.
+  /// Who is just committing one is not waited for: the lease would end meanwhile.
+  private static func change(_ interval: [StoredValue], in connection: Connection) throws {
+    func change(_ condition: String) throws {
       try connection.run(
         """
-        UPDATE syncd_units SET every_ms = $2::bigint, ready_at = CASE WHEN failures = 0
-          THEN least(ready_at, coalesce(finished_at, clock_timestamp()) + $2::bigint * interval '1 millisecond') ELSE ready_at END
-        WHERE entity = $1 AND every_ms <> $2::bigint AND holder IS NULL
-        """, [.text(changed.text(row, 0) ?? ""), .text(changed.text(row, 1) ?? "")])
+        UPDATE syncd_units u SET every_ms = m,
+          cadence_at = least(cadence_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond'),
+          ready_at = CASE WHEN failures = 0
+          THEN least(ready_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond') ELSE ready_at END
+        FROM (SELECT entity, slice, $2::bigint AS m FROM syncd_units WHERE entity = $1 AND every_ms <> $2::bigint AND \(condition)
+          FOR UPDATE SKIP LOCKED) c
+        WHERE u.entity = c.entity AND u.slice = c.slice
+        """, interval)
     }
+    try change("slice <> ''")
+    let left = try connection.run(
+      "SELECT FROM syncd_units WHERE entity = $1 AND every_ms <> $2::bigint AND slice <> '' LIMIT 1", interval
+    )
+    if left.count == 0 { try change("slice = ''") }
   }
 
   /// What is known of an entity's units before one is claimed.
-  struct Readiness {
+  package struct Readiness {
     var entity: String
     /// Until the first one is due; zero or less where one is. Nil where all are held.
     var wait: Int?
     var isHeld: Bool
   }
 
-  static func readiness(of entities: [String], in connection: Connection) throws -> [Readiness] {
+  package static func readiness(of entities: [String], in connection: Connection) throws -> [Readiness] {
     let rows = try connection.run(
       """
       SELECT e, (SELECT floor(extract(epoch FROM ready_at - clock_timestamp()) * 1000) FROM syncd_units
@@ -205,6 +230,7 @@ package enum WorkTables {
 
   /// Claims units that are due, of the entities in their order.
   ///
+  /// The worker's row is held meanwhile: whoever reaps it would not see what it is claiming, which nobody would free then.
   /// The time is that of the statement: an index is not searched for one that may be another one for each row
   /// (postgresql.org/docs/15/xfunc-volatility.html).
   static func claim(
@@ -212,11 +238,13 @@ package enum WorkTables {
   ) throws -> [Claim] {
     let rows = try connection.run(
       """
-      WITH chosen AS MATERIALIZED (
+      WITH me AS MATERIALIZED (
+        SELECT FROM syncd_workers WHERE id = $3 AND expires_at > clock_timestamp() FOR KEY SHARE),
+      chosen AS MATERIALIZED (
         SELECT u.entity, u.slice FROM unnest($1::text[]) WITH ORDINALITY AS n(e, place) CROSS JOIN LATERAL (
           SELECT entity, slice FROM syncd_units WHERE entity = n.e AND holder IS NULL AND ready_at <= statement_timestamp()
           ORDER BY ready_at LIMIT $2::bigint FOR UPDATE SKIP LOCKED) u
-        WHERE EXISTS (SELECT FROM syncd_workers WHERE id = $3 AND expires_at > clock_timestamp())
+        WHERE EXISTS (SELECT FROM me)
         LIMIT $2::bigint)
       UPDATE syncd_units u SET holder = $3, fence = u.fence + 1, claimed_at = clock_timestamp()
       FROM chosen c WHERE u.entity = c.entity AND u.slice = c.slice
@@ -247,20 +275,17 @@ package enum WorkTables {
   /// The next time of a cadence that is still to come, as SQL; what was missed is not made up for. A run that was wanted
   /// between two times leaves the later one where it is.
   private static func next(_ schedule: Schedule) -> String {
-    let every = max(1, schedule.every.milliseconds)
-    if schedule.isAligned {
-      return
-        "to_timestamp((floor(extract(epoch FROM statement_timestamp()) * 1000 / \(every)) + 1) * \(every) / 1000)"
-    }
-    return
-      "cadence_at + greatest(0, floor(extract(epoch FROM statement_timestamp() - cadence_at) * 1000 / \(every)) + 1) * \(every) * interval '1 millisecond'"
+    // The interval of the row: it may have changed since the claim.
+    schedule.isAligned
+      ? "to_timestamp((floor(extract(epoch FROM statement_timestamp()) * 1000 / every_ms) + 1) * every_ms / 1000)"
+      : "cadence_at + greatest(0, floor(extract(epoch FROM statement_timestamp() - cadence_at) * 1000 / every_ms) + 1) * every_ms * interval '1 millisecond'"
   }
 
   /// The columns of a unit that has run, or is passed over until its next time.
   private static func rescheduled(_ schedule: Schedule) -> String {
     let (next, jitter) = (next(schedule), schedule.jitter.milliseconds)
     return
-      "holder = NULL, every_ms = \(max(1, schedule.every.milliseconds)), cadence_at = \(next), ready_at = \(next) + random() * \(jitter) * interval '1 millisecond'"
+      "holder = NULL, cadence_at = \(next), ready_at = \(next) + random() * \(jitter) * interval '1 millisecond'"
   }
 
   /// Ends a claim without a commit.
@@ -270,8 +295,10 @@ package enum WorkTables {
         "holder = NULL, ready_at = clock_timestamp() + \(max(0, $0.milliseconds)) * interval '1 millisecond'"
       }
       ?? rescheduled(claim.schedule)
+    // Failures in a row; less than none says that the last run was refused, which the ones after it are told from.
+    let failures = !isFailure ? "failures" : wait == nil ? "-1" : "greatest(failures, 0) + 1"
     try connection.run(
-      "UPDATE syncd_units u SET \(change), failures = \(isFailure ? "failures + 1" : "failures") WHERE \(held)",
+      "UPDATE syncd_units u SET \(change), failures = \(failures) WHERE \(held)",
       identity(claim))
   }
 
@@ -296,16 +323,22 @@ package enum WorkTables {
     let parameters: [StoredValue] = [.text(claim.unit.entity), .text(array(slices))]
     // One that is under way goes the next time. As sets: where a plan is made without statistics, names would be compared
     // each with every other.
-    let removed = try connection.run(
+    let gone = try connection.run(
       """
       WITH gone AS MATERIALIZED (SELECT slice FROM syncd_units WHERE entity = $1 AND slice <> '' EXCEPT SELECT unnest($2::text[]))
-      DELETE FROM syncd_units u USING gone WHERE u.entity = $1 AND u.slice = gone.slice AND u.holder IS NULL
-      """, parameters
-    ).changes
+      DELETE FROM syncd_units u USING gone WHERE u.entity = $1 AND u.slice = gone.slice AND u.holder IS NULL RETURNING u.slice
+      """, parameters)
+    let removed = gone.count
     if removed > 0 {
+      // A slice that comes back is a new one: the database may have deleted rows of it with its parent.
+      let slices = (0..<removed).map { WorkUnit(entity: claim.unit.entity, slice: gone.text($0, 0) ?? "") }
       try connection.run(
-        "DELETE FROM syncd_slices k WHERE entity = $1 AND NOT EXISTS (SELECT FROM syncd_units u WHERE u.entity = k.entity AND u.slice = k.slice)",
-        [.text(claim.unit.entity)])
+        "DELETE FROM syncd_slices WHERE entity = $1 AND slice = ANY ($2::text[])",
+        [.text(claim.unit.entity), .text(array(slices.map(\.slice)))])
+      for table in ["syncd_state", "syncd_pages"] {
+        try connection.run(
+          "DELETE FROM \(table) WHERE entity = ANY ($1::text[])", [.text(array(slices.map(\.name)))])
+      }
     }
     let added = try connection.run(
       """
@@ -316,7 +349,7 @@ package enum WorkTables {
       """, parameters
     ).changes
     try connection.run(
-      "UPDATE syncd_units u SET \(rescheduled(claim.schedule)), finished_at = clock_timestamp(), failures = 0 WHERE \(held)",
+      "UPDATE syncd_units u SET \(rescheduled(claim.schedule)), finished_at = clock_timestamp(), (failures, deaths) = (0, 0) WHERE \(held)",
       identity(claim))
     // The last slice may have ended meanwhile.
     try noteEnd(of: claim.unit.entity, in: connection)
@@ -366,6 +399,15 @@ package enum WorkTables {
     return generation
   }
 
+  /// Whether a generation of slices goes on in which all of them were walked. In the transaction of its end.
+  static func isComplete(_ claim: Claim, in connection: Connection) throws -> Bool {
+    try connection.text(
+      """
+      SELECT 1 FROM syncd_units e WHERE entity = $1 AND slice = '' AND generation = $2 AND NOT EXISTS (
+        SELECT FROM syncd_units s WHERE s.entity = e.entity AND s.slice <> '' AND s.generation < e.generation)
+      """, .text(claim.unit.entity), .integer(claim.generation)) != nil
+  }
+
   /// Calls `body` with what each slice has seen in its last run.
   package static func slices(
     of entity: String, in connection: Connection, _ body: (SliceRecord) -> Void
@@ -393,15 +435,18 @@ package enum WorkTables {
   }
 
   package static func begin(
-    _ settlement: Settlement, on schema: TableSchema, in connection: Connection
+    _ settlement: Settlement, on schemas: [TableSchema], in connection: Connection
   ) throws {
-    // Of those that make the table one goes first.
-    let isThere = try connection.text("SELECT to_regclass($1)", .text(quoted(schema.name))) != nil
-    let key = try PostgreSQL.key(ofTable: schema.name, connection) ^ commits
-    let suffix = settlement.isAlone || !isThere ? "" : "_shared"
+    // Of those that make a table or a column one goes first.
+    let isMade = try schemas.allSatisfy { schema in
+      let difference = try TableDifference(of: schema, in: connection)
+      return difference.exists && difference.missing.isEmpty
+    }
+    let key = try PostgreSQL.key(ofTable: schemas[0].name, connection) ^ commits
+    let suffix = settlement.isAlone || !isMade ? "" : "_shared"
     try connection.run("SELECT pg_advisory_xact_lock\(suffix)($1)", [.integer(key)])
     // What this session knows of absent tables is from before the wait.
-    if !isThere { try connection.execute("SELECT FROM pg_class LIMIT 0") }
+    if !isMade { try connection.execute("SELECT FROM pg_class LIMIT 0") }
     try demand(settlement.claim, in: connection)
   }
 
@@ -413,7 +458,7 @@ package enum WorkTables {
     // The end of a generation comes between two times of the cadence, and leaves the later one where it is.
     var change =
       settlement.closesGeneration ? "holder = NULL, ready_at = cadence_at" : rescheduled(claim.schedule)
-    change += ", finished_at = clock_timestamp(), failures = 0"
+    change += ", finished_at = clock_timestamp(), (failures, deaths) = (0, 0)"
     if let slice = settlement.slice {
       change += ", generation = \(claim.generation), is_proven = \(slice.isProven)"
       try keep(slice, of: claim, in: connection)
@@ -443,6 +488,11 @@ package enum WorkTables {
           keys = CASE WHEN k.keys = excluded.keys THEN k.keys ELSE excluded.keys END
         """,
         [.text(claim.unit.entity), .text(claim.unit.slice), .integer(claim.generation), .blob(keys)])
+    } else {
+      // Those of a run before it do not hold what this one wrote.
+      try connection.run(
+        "DELETE FROM syncd_slices WHERE entity = $1 AND slice = $2",
+        [.text(claim.unit.entity), .text(claim.unit.slice)])
     }
     try connection.run(
       """
@@ -451,13 +501,15 @@ package enum WorkTables {
       """, [.text(claim.unit.name)])
   }
 
-  /// Where the last slice of a generation has ended, the entity is due: what no slice saw is gone.
+  /// Where the last slice of a generation has ended, the entity is due: what no slice saw is gone. An end that has failed or
+  /// was refused has its time already.
   package static func noteEnd(of entity: String, in connection: Connection) throws {
     try connection.run(
       """
       UPDATE syncd_units e SET ready_at = clock_timestamp() WHERE entity = $1 AND slice = '' AND holder IS NULL
-      AND ready_at > clock_timestamp() AND generation <= (SELECT s.generation FROM syncd_units s
-        WHERE s.entity = $1 AND s.slice <> '' ORDER BY s.generation LIMIT 1)
+      AND ready_at > clock_timestamp() AND failures = 0
+      AND EXISTS (SELECT FROM syncd_units s WHERE s.entity = $1 AND s.slice <> '')
+      AND NOT EXISTS (SELECT FROM syncd_units s WHERE s.entity = $1 AND s.slice <> '' AND s.generation < e.generation)
       """, [.text(entity)])
   }
 
@@ -511,8 +563,8 @@ package enum WorkTables {
       """
       SELECT entity, greatest(count(*) FILTER (WHERE slice <> ''), 1),
         count(*) FILTER (WHERE holder IS NULL AND ready_at <= clock_timestamp()), count(holder),
-        count(*) FILTER (WHERE failures > 0), max(generation) FILTER (WHERE slice = ''), count(*) > 1,
-        count(*) FILTER (WHERE slice <> '' AND generation >= present),
+        count(*) FILTER (WHERE failures <> 0 OR deaths > 0), max(generation) FILTER (WHERE slice = ''), count(*) > 1,
+        count(*) FILTER (WHERE slice <> '' AND generation >= (SELECT generation FROM syncd_units g WHERE g.entity = u.entity AND g.slice = '')),
         \(instant("min(ready_at) FILTER (WHERE holder IS NULL) - clock_timestamp()"))
       FROM syncd_units LEFT JOIN (SELECT entity, generation AS present FROM syncd_units WHERE slice = '') g USING (entity)
       GROUP BY entity ORDER BY entity

@@ -38,6 +38,17 @@ struct AlertState: Sendable, Hashable {
       return hasTold.insert(.guard).inserted ? .guard : nil
     }
   }
+
+  /// The same for a unit of shared work: how the runs before went, which others may have done, is known by ``Claim/failures``
+  /// alone. A trouble between two of another kind is told anew.
+  static func event(after end: End, failuresBefore: Int, alertAfter failuresNeeded: Int) -> AlertEvent? {
+    switch end {
+    case .busy: nil
+    case .committed: failuresBefore < 0 || failuresBefore >= max(1, failuresNeeded) ? .recovery : nil
+    case .failed: max(0, failuresBefore) + 1 == max(1, failuresNeeded) ? .failure : nil
+    case .refused: failuresBefore < 0 ? nil : .guard
+    }
+  }
 }
 
 extension AlertState.End {

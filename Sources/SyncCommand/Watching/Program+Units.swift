@@ -64,7 +64,7 @@ extension Program {
       case .failed:
         isFailure = true
         wait = Backoff.wait(
-          after: claim.failures + 1, interval: claim.schedule.every, duration: duration)
+          after: max(0, claim.failures) + 1, interval: claim.schedule.every, duration: duration)
       case .refused: (isFailure, wait) = (true, nil)
       case .busy: wait = min(.seconds(5), claim.schedule.every)
       }

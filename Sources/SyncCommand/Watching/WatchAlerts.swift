@@ -54,17 +54,14 @@ struct WatchAlerts {
   ///
   /// Of many slices that fail for one reason, a person is told once in an interval.
   mutating func note(_ result: RunResult, _ claim: Claim, at now: ContinuousClock.Instant) {
-    let event: AlertEvent?
-    switch result {
-    case .committed: event = claim.failures >= after ? .recovery : nil
-    case .failed(let error):
-      switch error.kind {
-      case .failed: event = claim.failures + 1 == after ? .failure : nil
-      case .refused: event = claim.failures == 0 ? .guard : nil
-      case .busy: event = nil
+    let end: AlertState.End =
+      switch result {
+      case .committed: .committed
+      case .failed(let error): AlertState.End(error.kind)
       }
+    guard let event = AlertState.event(after: end, failuresBefore: claim.failures, alertAfter: after) else {
+      return
     }
-    guard let event else { return }
     if claim.unit.isSlice {
       let key = "\(event) \(claim.unit.entity)"
       if let last = told[key], now - last < claim.schedule.every { return }

@@ -64,6 +64,15 @@ public struct Parents: Sendable {
     return TableSchema(name: "", columns: declared.map { [$0.column] } ?? [], references: [], assets: [])
   }
 
+  /// Whether a row has the values that it needs to have.
+  func chooses(_ row: [StoredValue], _ columns: [Column]) -> Bool {
+    conditions.allSatisfy { condition in
+      columns.firstIndex { $0.name == condition.column }.map {
+        row[$0].text(as: columns[$0].type) == condition.value
+      } ?? false
+    }
+  }
+
   /// The parents' rows that are asked for, by group.
   ///
   /// - Parameters:
@@ -71,13 +80,7 @@ public struct Parents: Sendable {
   ///   - sent: how many of them, from the first on, the requests name.
   /// - Throws: ``WalkFailure`` for a value that cannot stand in a group.
   func groups(of rows: [[StoredValue]], _ columns: [Column], sent: Int) throws -> [[StoredValue]] {
-    let chosen = rows.filter { row in
-      conditions.allSatisfy { condition in
-        columns.firstIndex { $0.name == condition.column }.map {
-          row[$0].text(as: columns[$0].type) == condition.value
-        } ?? false
-      }
-    }
+    let chosen = rows.filter { chooses($0, columns) }
     guard groupSize > 1 else { return chosen }
     return try stride(from: 0, to: chosen.count, by: groupSize).map { start in
       let group = chosen[start..<min(start + groupSize, chosen.count)]

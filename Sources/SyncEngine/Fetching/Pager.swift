@@ -179,7 +179,9 @@ public struct Paging: Sendable {
   /// What decisions are made of; nil where it may be all of an answer.
   let reads: PageReads?
   /// The beginnings of all windows that there are now, in milliseconds since 1970, for paging by windows of time.
-  var windows: (@Sendable () -> [Int64])?
+  ///
+  /// - Parameter limit: so many of them at most.
+  var windows: (@Sendable (_ limit: Int) -> [Int64])?
 
   init(
     makePager: @escaping @Sendable (PagingContext) -> any Pager, paths: [JSONPath], fault: String? = nil,

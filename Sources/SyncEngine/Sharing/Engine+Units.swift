@@ -56,9 +56,9 @@ extension Engine {
   private func slices(of plan: EntityPlan) async throws -> [String] {
     let names: [String] =
       switch plan.source.slices?.kind {
-      case .parents: Array(Set(try await parentRows(plan).map { $0.name(in: plan) }))
+      case .parents: Array(Set(try await chosenParents(plan).map { $0.name(in: plan) }))
       case .buckets(let count): (0..<count).map(String.init)
-      case .windows: (plan.source.paging.windows?() ?? []).map(Timestamp.text)
+      case .windows: (plan.source.paging.windows?(Self.mostSlices + 1) ?? []).map(Timestamp.text)
       case nil: []
       }
     guard names.count <= Self.mostSlices else {
@@ -110,13 +110,21 @@ extension Engine {
     }
     var commit = Commit(
       rows: nothing(plan.schema),
-      nested: plan.decoding.allNested.map { NestedRows(rows: nothing($0.schema), replacement: nil) },
+      // Rows without an owner are looked for, whoever's they were.
+      nested: plan.decoding.allNested.map { nested in
+        NestedRows(
+          rows: nothing(nested.schema),
+          replacement: nested.schema.references.first(where: \.isOwner).map {
+            NestedRows.Replacement(seen: KeyIndex(), scope: DeletionScope(columns: $0.columns))
+          })
+      },
       referenced: plan.referenced, deletion: deletion, tombstones: nil, gone: nil, seen: seen,
       keptNested: [], mark: nil, rejects: [], run: run, state: ["run": run.run], pages: nil,
       isIncrement: false)
     commit.settlement = plan.claim.map {
       var settlement = Settlement(claim: $0, isAlone: true, isDisjoint: true, slice: nil)
       settlement.closesGeneration = true
+      settlement.claim.generation = generation.number
       return settlement
     }
     let work = Work(commit: commit, absentColumns: [], pagesNotModified: 0, withheld: nil, scope: scope)

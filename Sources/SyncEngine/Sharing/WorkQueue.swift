@@ -27,7 +27,7 @@ public protocol WorkQueue: AnyObject, Sendable {
   ///
   /// - Parameters:
   ///   - wait: the unit is due again then; nil for its next time of the schedule.
-  ///   - isFailure: whether it counts as a failure.
+  ///   - isFailure: whether it counts as a failure; one that waits for the schedule is a refusal.
   func release(_ claim: Claim, wait: Duration?, isFailure: Bool) async throws
 
   /// Sets the slices that an entity is cut into, and ends the claim of the entity itself.

@@ -22,6 +22,8 @@ public struct Claim: Sendable, Hashable {
   /// The generation of the entity's slices in which the run begins.
   public var generation: Int64
   /// Runs of the unit that failed in a row before this one.
+  ///
+  /// Less than none where that one was refused by a guard.
   public var failures: Int
   /// When the unit runs.
   public var schedule: Schedule

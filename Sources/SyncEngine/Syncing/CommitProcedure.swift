@@ -24,8 +24,13 @@ package protocol StoreTransaction: SendableMetatype {
   /// Makes sure that the claim holds which the run was made for, until the transaction ends, and that no other commit to the
   /// table is under way which must not be.
   ///
+  /// - Parameter schemas: the tables that are made where they are absent, the entity's own first.
   /// - Throws: ``ClaimLost``
-  func begin(_ settlement: Settlement, on schema: TableSchema) throws
+  func begin(_ settlement: Settlement, on schemas: [TableSchema]) throws
+  /// Calls `body` with what each slice of the claim's entity has seen, now that no slice can commit.
+  ///
+  /// - Returns: false where somebody else has written to the table since the claim's generation began.
+  func slices(of claim: Claim, _ body: (SliceRecord) -> Void) throws -> Bool
   /// Ends the claim, and sets when the unit is due again.
   func settle(_ settlement: Settlement) throws
   /// What slices of an entity have seen is out of date: others wrote to its table.
@@ -98,9 +103,10 @@ package protocol StoreTransaction: SendableMetatype {
 
 extension StoreTransaction {
   // A store that is one machine's has no work to share.
-  package func begin(_ settlement: Settlement, on schema: TableSchema) throws {
+  package func begin(_ settlement: Settlement, on schemas: [TableSchema]) throws {
     throw StoreError("the store does not share work")
   }
+  package func slices(of claim: Claim, _ body: (SliceRecord) -> Void) throws -> Bool { false }
   package func settle(_ settlement: Settlement) throws {}
   package func voidGeneration(of entity: String) throws {}
 }
@@ -139,7 +145,9 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
   private func write(_ changedTables: inout [String]) throws -> Committed {
     RunStep.next()
     let schema = commit.rows.schema
-    if let settlement = commit.settlement { try transaction.begin(settlement, on: schema) }
+    if let settlement = commit.settlement {
+      try transaction.begin(settlement, on: [schema] + commit.nested.map(\.rows.schema) + commit.referenced)
+    }
     try demandKeptTables()
     // All tables before any row: a row may refer to a table that is written later.
     for schema in commit.referenced + [schema] + commit.nested.map(\.rows.schema) {
@@ -158,7 +166,8 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
 
     // The rows to delete are those that stood there before the run, whatever triggers insert in it.
     var gone: Transaction.Noted?
-    if let deletion = commit.deletion {
+    let deletion = try armed(&run)
+    if let deletion {
       var found = try transaction.noteUnseen(
         deletion.seen, kept: commit.seen, scope: deletion.scope, in: schema, surveyed: surveyed)
       if deletion.runs > 1 {
@@ -174,7 +183,9 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
       gone = found
     } else {
       if commit.seen.keptRows > 0 { try transaction.demand(commit.seen, in: schema, surveyed: surveyed) }
-      try transaction.forgetAbsence(of: run.entity, seen: commit.seen.index, in: schema)
+      // What is missing is counted for the entity, when all slices were walked.
+      let entity = commit.settlement?.claim.unit.entity ?? run.entity
+      try transaction.forgetAbsence(of: entity, seen: commit.seen.index, in: schema)
     }
     let stated = try commit.tombstones.map {
       try transaction.note($0.keys, withoutMark: $0.mark, in: schema)
@@ -188,7 +199,7 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
     let deletes = (gone?.count ?? 0) > 0 || stated != nil
     let deletesLast = try deletes && transaction.cascadesIntoItself(schema)
     func delete() throws {
-      run.deleted += try self.delete(gone, commit.deletion.map(Rule.init))
+      run.deleted += try self.delete(gone, deletion.map(Rule.init))
       run.deleted += try self.delete(stated, commit.tombstones.map(Rule.init))
     }
     RunStep.next()
@@ -230,6 +241,23 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
     RunStep.next()
     try transaction.append(run)
     return Committed(run: run, changes: commit.tellsChanges ? try transaction.changes() : nil)
+  }
+
+  /// The deletion, if it may still be. Since it was armed slices may have gone on, which a row that they wrote is known by.
+  private func armed(_ run: inout RunRecord) throws -> ArmedDeletion? {
+    guard var deletion = commit.deletion, let settlement = commit.settlement, settlement.closesGeneration
+    else { return commit.deletion }
+    var owners = KeyIndex()
+    var isWhole = true
+    let isCurrent = try transaction.slices(of: settlement.claim) { slice in
+      let isRead = deletion.spare(slice, &owners)
+      isWhole = isWhole && isRead
+    }
+    if isCurrent && isWhole { return deletion }
+    (run.outcome, run.reason) = (
+      .unproven, "rows were written meanwhile of which it is not known whether a slice has seen them"
+    )
+    return nil
   }
 
   /// Tables with rows that did not come again, since their page was the same.

@@ -78,11 +78,11 @@ public struct GuardRefusal: Error, Sendable, CustomStringConvertible {
 /// The deletion of what a provably complete walk did not see. A store deletes only what one of these tells it to.
 public struct ArmedDeletion: Sendable {
   /// The keys that were seen.
-  package let seen: KeyIndex
+  package private(set) var seen: KeyIndex
   /// The rows that count. Nil is the whole table.
   package let scope: DeletionScope?
   package let bound: DeletionGuard
-  package let isAnswerEmpty: Bool
+  package var isAnswerEmpty: Bool { seen.count == 0 }
   /// In how many runs in a row, this one counted, a row has to be missing.
   package let runs: Int
   /// The column that takes the time of the run in place of a removal.
@@ -97,7 +97,12 @@ public struct ArmedDeletion: Sendable {
   ) {
     guard proof.armsDeletion else { return nil }
     (self.seen, self.scope, bound) = (seen, scope, policy.bound)
-    (isAnswerEmpty, runs, self.mark, self.allowed) = (seen.count == 0, policy.runs, mark, allowed)
+    (runs, self.mark, self.allowed) = (policy.runs, mark, allowed)
+  }
+
+  /// Adds what a slice has seen; false where that is not known.
+  mutating func spare(_ slice: SliceRecord, _ owners: inout KeyIndex) -> Bool {
+    slice.keys.map { SliceKeys.read($0, rows: &seen, owners: &owners) } ?? false
   }
 }
 

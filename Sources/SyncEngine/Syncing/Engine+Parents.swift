@@ -40,6 +40,12 @@ extension Engine {
       of: sent, parent.columns, sent: plan.requests.parentColumns.count) ?? sent
   }
 
+  /// The parents that the declaration chooses.
+  func chosenParents(_ plan: EntityPlan) async throws -> [ParentRow] {
+    guard let parent = plan.parent, let parents = plan.source.parents else { return [] }
+    return try await parentRows(plan).filter { parents.chooses($0.sent, parent.columns) }
+  }
+
   /// All of the parents' rows; where one is asked for by its key, perhaps that one alone.
   func parentRows(_ plan: EntityPlan, after staged: [Commit] = []) async throws -> [ParentRow] {
     guard let parent = plan.parent else { return [] }

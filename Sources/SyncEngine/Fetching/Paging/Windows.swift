@@ -37,9 +37,9 @@ extension Paging {
       paths: paging.paths, fault: fault,
       description: "windows \(from) \(to) \(begin) \(step) \(place) of \(paging.description)",
       reads: paging.reads)
-    made.windows = {
+    made.windows = { limit in
       var beginnings = [begin]
-      while Windows.isDue(beginnings[beginnings.count - 1] + length, text) {
+      while beginnings.count < limit, Windows.isDue(beginnings[beginnings.count - 1] + length, text) {
         beginnings.append(beginnings[beginnings.count - 1] + length)
       }
       return beginnings
