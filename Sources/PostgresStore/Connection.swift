@@ -9,7 +9,7 @@ import Synchronization
 #endif
 
 /// One connection to a server. It serves one caller at a time and closes when it goes.
-final class Connection: @unchecked Sendable {
+package final class Connection: @unchecked Sendable {
   // Sendable: the store keeps its connections inside mutexes and uses them nowhere else; a reader's connection stays
   // with the call that made it. `canceller` is libpq's own, made for other threads.
   private let handle: OpaquePointer
@@ -30,7 +30,7 @@ final class Connection: @unchecked Sendable {
   /// - Parameter silence: how long a server may say nothing, its machine or the network, before it is given up; minutes
   ///   by default.
   /// - Throws: ``StoreError`` where no connection can be made. The message holds no password.
-  init(
+  package init(
     _ location: Location, busyLimit: Duration, _ cancellation: Cancellation? = nil, silence: Duration? = nil
   ) throws {
     self.busyLimit = busyLimit
@@ -142,14 +142,14 @@ final class Connection: @unchecked Sendable {
   // MARK: Statements
 
   /// Runs statements without parameters, one or several.
-  func execute(_ sql: String) throws {
+  package func execute(_ sql: String) throws {
     try cancellation?.check()
     try check(Result(PQexec(handle, sql)))
   }
 
   /// Runs one statement with parameters (`$1`, `$2`, …), whose types follow from where they stand.
   @discardableResult
-  func run(_ sql: String, _ parameters: [StoredValue] = []) throws -> Result {
+  package func run(_ sql: String, _ parameters: [StoredValue] = []) throws -> Result {
     try cancellation?.check()
     try Parameters.demandTexts(parameters)
     let result = Parameters.with(parameters) { values, lengths, formats in
@@ -160,12 +160,12 @@ final class Connection: @unchecked Sendable {
   }
 
   /// The first column of the first row; nil where there is none or it is null.
-  func text(_ sql: String, _ parameters: StoredValue...) throws -> String? {
+  package func text(_ sql: String, _ parameters: StoredValue...) throws -> String? {
     let result = try run(sql, parameters)
     return result.count > 0 ? result.text(0, 0) : nil
   }
 
-  func integer(_ sql: String, _ parameters: StoredValue...) throws -> Int? {
+  package func integer(_ sql: String, _ parameters: StoredValue...) throws -> Int? {
     let result = try run(sql, parameters)
     return result.count > 0 ? result.text(0, 0).flatMap { Int($0) } : nil
   }
@@ -195,7 +195,7 @@ final class Connection: @unchecked Sendable {
   }
 
   /// What a statement gave.
-  final class Result {
+  package final class Result {
     private let result: OpaquePointer?
 
     init(_ result: OpaquePointer?) { self.result = result }
@@ -203,7 +203,7 @@ final class Connection: @unchecked Sendable {
 
     var isNil: Bool { result == nil }
     var status: ExecStatusType { PQresultStatus(result) }
-    var count: Int { Int(PQntuples(result)) }
+    package var count: Int { Int(PQntuples(result)) }
     var columnCount: Int { Int(PQnfields(result)) }
     var tag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
     /// Rows that a statement wrote.
@@ -212,11 +212,11 @@ final class Connection: @unchecked Sendable {
     func isNull(_ row: Int, _ column: Int) -> Bool { PQgetisnull(result, Int32(row), Int32(column)) != 0 }
 
     /// A value that came as text.
-    func text(_ row: Int, _ column: Int) -> String? {
+    package func text(_ row: Int, _ column: Int) -> String? {
       isNull(row, column) ? nil : PQgetvalue(result, Int32(row), Int32(column)).map { String(cString: $0) }
     }
 
-    func integer(_ row: Int, _ column: Int) -> Int { text(row, column).flatMap { Int($0) } ?? 0 }
+    package func integer(_ row: Int, _ column: Int) -> Int { text(row, column).flatMap { Int($0) } ?? 0 }
     func isTrue(_ row: Int, _ column: Int) -> Bool { text(row, column) == "t" }
 
     /// The bytes of a value, valid as long as this is.
@@ -259,7 +259,7 @@ final class Connection: @unchecked Sendable {
   /// Runs `body` in a transaction.
   ///
   /// - Parameter isUndone: whether all of it is undone at the end.
-  func transaction<R>(isUndone: Bool = false, _ body: () throws -> R) throws -> R {
+  package func transaction<R>(isUndone: Bool = false, _ body: () throws -> R) throws -> R {
     RunStep.next()
     do {
       try execute("BEGIN")

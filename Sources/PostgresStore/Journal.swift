@@ -1,7 +1,7 @@
 import SyncEngine
 
 /// The engine's own tables in the database: runs, state and rejected records.
-enum Journal {
+package enum Journal {
   private static let tables: [(name: String, definition: String)] = [
     (
       "syncd_runs",
@@ -51,7 +51,7 @@ enum Journal {
   /// Creates the tables that are absent. In a transaction.
   ///
   /// Not by IF NOT EXISTS: that asks for the right to create tables also where none is created.
-  static func create(in connection: Connection) throws {
+  package static func create(in connection: Connection) throws {
     let names = tables.map { "to_regclass('\($0.name)')" }.joined(separator: ", ")
     if try connection.integer("SELECT num_nulls(\(names))") == 0 { return }
     try lockCreation(in: connection)
@@ -83,7 +83,7 @@ enum Journal {
   private static let columns =
     "run, entity, started_at, finished_at, outcome, reason, pages, records, bytes, inserted, updated, unchanged, deleted, duplicates, rejected, scope, scope_rows, exceeds_guard"
 
-  static func append(_ run: RunRecord, in connection: Connection) throws {
+  package static func append(_ run: RunRecord, in connection: Connection) throws {
     let counts = [
       run.pages, run.records, run.bytes, run.inserted, run.updated, run.unchanged, run.deleted,
       run.duplicates, run.rejected,

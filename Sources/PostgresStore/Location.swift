@@ -2,15 +2,15 @@ import CPostgres
 import SyncEngine
 
 /// Where a server and a database are, as libpq understands it.
-struct Location: Sendable, CustomStringConvertible {
+package struct Location: Sendable, CustomStringConvertible {
   /// With the password, if there is one in it.
   let text: String
   /// What a person calls it: `postgresql://user@host:port/database`, as far as the location says it.
-  let description: String
+  package let description: String
   private let password: String?
 
   /// - Throws: ``StoreError`` for what libpq does not understand.
-  init(_ text: String) throws {
+  package init(_ text: String) throws {
     self.text = text
     var problem: UnsafeMutablePointer<CChar>?
     guard let options = PQconninfoParse(text, &problem) else {

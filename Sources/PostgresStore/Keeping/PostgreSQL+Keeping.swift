@@ -83,12 +83,12 @@ extension PostgreSQL {
 }
 
 extension Connection: PruningSession {
-  func texts(_ sql: String, _ values: [StoredValue]) throws -> [[String?]] {
+  package func texts(_ sql: String, _ values: [StoredValue]) throws -> [[String?]] {
     let result = try run(sql, values)
     return (0..<result.count).map { row in (0..<result.columnCount).map { result.text(row, $0) } }
   }
 
-  func change(_ sql: String, _ values: [StoredValue]) throws -> Int {
+  package func change(_ sql: String, _ values: [StoredValue]) throws -> Int {
     try transaction {
       try execute(PostgreSQL.impatience)
       return try run(sql, values).changes

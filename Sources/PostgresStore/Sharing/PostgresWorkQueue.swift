@@ -16,6 +16,8 @@ final class PostgresWorkQueue: WorkQueue {
     var worker: Int64?
     /// The connection that holds its lock.
     var generation = 0
+    /// How many workers there are, this one among them.
+    var workers = 1
     var schedules: [String: Schedule] = [:]
   }
   private let state = Mutex(State())
@@ -39,7 +41,7 @@ final class PostgresWorkQueue: WorkQueue {
           return true
         }
         if goesOn {
-          try connection.transaction { try WorkTables.reap(in: connection) }
+          try self.reap(in: connection)
           return true
         }
         self.state.withLock { $0 = State() }
@@ -51,9 +53,14 @@ final class PostgresWorkQueue: WorkQueue {
       try connection.belong(to: joined)
       self.state.withLock { ($0.worker, $0.generation) = (joined, generation) }
       self.store.worker.withLock { $0 = joined }
-      try connection.transaction { try WorkTables.reap(in: connection) }
+      try self.reap(in: connection)
       return worker == nil
     }
+  }
+
+  private func reap(in connection: Connection) throws {
+    let workers = try connection.transaction { try WorkTables.reap(in: connection) }
+    state.withLock { $0.workers = workers }
   }
 
   func claim(
@@ -76,26 +83,10 @@ final class PostgresWorkQueue: WorkQueue {
         try declare()
         found = try look()
       }
-      let busy = Set(found.filter { $0.isHeld || $0.wait.map { $0 <= 0 } == true }.map(\.entity))
-      var due: [(name: String, schedule: Schedule, wait: Int)] = []
-      var next: Int?
-      for unit in found {
-        guard let wait = unit.wait, let schedule = schedules[unit.entity] else { continue }
-        if wait > 0 {
-          next = min(next ?? wait, wait)
-          continue
-        }
-        // Who has waited for an interval waits no longer: one of several others may always be under way.
-        let isPatient = -wait < schedule.every.milliseconds
-        if isPatient, !(blockers[unit.entity] ?? []).isDisjoint(with: busy) { continue }
-        due.append((unit.entity, schedule, wait))
-      }
-      if due.isEmpty || limit < 1 { return ClaimedWork(claims: [], next: next.map { .milliseconds($0) }) }
-      let claims = try WorkTables.claim(
-        for: worker, due.sorted { ($0.wait, $0.name) < ($1.wait, $1.name) }.map { ($0.name, $0.schedule) },
-        limit: limit, in: connection)
-      return ClaimedWork(
-        claims: claims, next: next.map { .milliseconds($0) }, isContended: claims.isEmpty)
+      var work = try WorkTables.claim(
+        schedules, found, blockers: blockers, limit: limit, for: worker, in: connection)
+      work.rest = WorkTables.rest(among: self.state.withLock(\.workers))
+      return work
     }
   }
 
@@ -107,7 +98,9 @@ final class PostgresWorkQueue: WorkQueue {
 
   func cut(_ claim: Claim, into slices: [String]) async throws -> (added: Int, removed: Int) {
     try await connection.perform { connection, _ in
-      try connection.transaction { try WorkTables.cut(claim, into: slices, in: connection) }
+      let cut = try connection.transaction { try WorkTables.cut(claim, into: slices, in: connection) }
+      if cut.added >= WorkTables.many { try? WorkTables.analyze(in: connection) }
+      return cut
     }
   }
 

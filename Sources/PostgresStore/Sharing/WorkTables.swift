@@ -3,7 +3,7 @@ import SyncEngine
 /// The tables of shared work: who works, what there is to do, what slices have seen, when an API may be asked.
 ///
 /// All times are the server's own (`clock_timestamp()`): the workers' clocks need not agree.
-enum WorkTables {
+package enum WorkTables {
   private static let tables: [(name: String, definition: String)] = [
     (
       "syncd_workers",
@@ -47,7 +47,7 @@ enum WorkTables {
   }
 
   /// Creates the tables that are absent. In a transaction.
-  static func create(in connection: Connection) throws {
+  package static func create(in connection: Connection) throws {
     try Journal.create(in: connection)
     if try exist(in: connection) { return }
     try Journal.lockCreation(in: connection)
@@ -65,7 +65,7 @@ enum WorkTables {
   ///
   /// Its number is a random one: it is the key of the lock, and in the name of its sessions, which are those of all schemas of
   /// a database (postgresql.org/docs/15/functions-admin.html#FUNCTIONS-ADVISORY-LOCKS).
-  static func join(as name: String, lease: Duration, in connection: Connection) throws -> Int64 {
+  package static func join(as name: String, lease: Duration, in connection: Connection) throws -> Int64 {
     let id = Int64.random(in: 1...Int64.max)
     try connection.run(
       """
@@ -77,7 +77,7 @@ enum WorkTables {
   }
 
   /// False where the lease has ended.
-  static func renew(_ worker: Int64, lease: Duration, in connection: Connection) throws -> Bool {
+  package static func renew(_ worker: Int64, lease: Duration, in connection: Connection) throws -> Bool {
     try connection.run(
       """
       UPDATE syncd_workers SET seen_at = clock_timestamp(), expires_at = clock_timestamp() + $2::bigint * interval '1 millisecond'
@@ -86,11 +86,20 @@ enum WorkTables {
     ).changes == 1
   }
 
+  /// Of all workers about so many look in the time between two renewals for those that are gone: the list of locks that each
+  /// of them goes through is as long as there are workers.
+  private static let reapers = 4
+
   /// Frees what workers hold whose lease is over or whose session has ended, and ends their sessions: one that hangs in a
   /// transaction, or holds a table's lock, holds up others. In a transaction.
   ///
   /// A unit whose worker ended under it is due at once; one that this happens to again and again, later and later.
-  static func reap(in connection: Connection) throws {
+  ///
+  /// - Returns: how many workers there are.
+  @discardableResult
+  package static func reap(in connection: Connection) throws -> Int {
+    let workers = try connection.integer("SELECT count(*) FROM syncd_workers") ?? 0
+    if workers > 0, Int.random(in: 0..<workers) >= reapers { return workers }
     let gone = try connection.run(
       """
       SELECT id FROM syncd_workers w WHERE expires_at < clock_timestamp() OR NOT EXISTS (
@@ -116,10 +125,11 @@ enum WorkTables {
         "DELETE FROM syncd_workers WHERE id = $1 AND NOT EXISTS (SELECT FROM syncd_units WHERE holder = $1)",
         [.integer(worker)])
     }
+    return workers
   }
 
   /// Gives back what a worker holds, which others may have at once. In a transaction.
-  static func leave(_ worker: Int64, in connection: Connection) throws {
+  package static func leave(_ worker: Int64, in connection: Connection) throws {
     try connection.run(
       "UPDATE syncd_units SET holder = NULL, fence = fence + 1, ready_at = least(ready_at, clock_timestamp()) WHERE holder = $1",
       [.integer(worker)])
@@ -128,7 +138,9 @@ enum WorkTables {
   }
 
   /// Gives back what a worker holds and does not know of, since the answer to a claim or the end of one was lost.
-  static func giveBack(allOf worker: Int64, besides claims: Set<Claim>, in connection: Connection) throws {
+  package static func giveBack(allOf worker: Int64, besides claims: Set<Claim>, in connection: Connection)
+    throws
+  {
     let known = claims.map { "\($0.unit.entity) \($0.unit.slice)" }
     try connection.run(
       """
@@ -143,7 +155,7 @@ enum WorkTables {
   /// Adds the entities that are not there yet, due at once, and takes over new intervals. In a transaction.
   ///
   /// - Returns: false where some units have other intervals still.
-  static func declare(_ schedules: [String: Schedule], in connection: Connection) throws -> Bool {
+  package static func declare(_ schedules: [String: Schedule], in connection: Connection) throws -> Bool {
     let entities = schedules.sorted { $0.key < $1.key }
     let parameters: [StoredValue] = [
       .text(array(entities.map(\.key))), .text(array(entities.map { String($0.value.every.milliseconds) })),
@@ -154,32 +166,54 @@ enum WorkTables {
       SELECT e, '', m, clock_timestamp(), clock_timestamp(), 1, clock_timestamp()
       FROM unnest($1::text[], $2::bigint[]) AS n(e, m) ON CONFLICT DO NOTHING
       """, parameters)
-    // A shorter interval counts from the last run, and so do the times after that. A unit that is under way has it when it ends.
-    // Who is just committing one is not waited for: the lease would end meanwhile.
-    try connection.run(
+    // Slices have their entity's interval: where that has not changed, none of them is looked at. Its own row is the last one to
+    // change, and is held meanwhile: slices that are added have its interval.
+    let changed = try connection.run(
       """
-      UPDATE syncd_units u SET every_ms = m,
-        cadence_at = least(cadence_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond'),
-        ready_at = CASE WHEN failures = 0
-        THEN least(ready_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond') ELSE ready_at END
-      FROM (SELECT entity, slice, m FROM unnest($1::text[], $2::bigint[]) AS n(e, m) JOIN syncd_units ON entity = e AND every_ms <> m
-        FOR UPDATE OF syncd_units SKIP LOCKED) c
-      WHERE u.entity = c.entity AND u.slice = c.slice
+      SELECT e, m FROM unnest($1::text[], $2::bigint[]) AS n(e, m) JOIN syncd_units ON entity = e AND slice = '' AND every_ms <> m
+      FOR UPDATE OF syncd_units SKIP LOCKED
       """, parameters)
+    for row in 0..<changed.count {
+      try change([.text(changed.text(row, 0) ?? ""), .text(changed.text(row, 1) ?? "")], in: connection)
+    }
     return try connection.text(
-      "SELECT 1 FROM unnest($1::text[], $2::bigint[]) AS n(e, m) JOIN syncd_units ON entity = e AND every_ms <> m LIMIT 1",
+      "SELECT 1 FROM unnest($1::text[], $2::bigint[]) AS n(e, m) JOIN syncd_units ON entity = e AND slice = '' AND every_ms <> m LIMIT 1",
       parameters[0], parameters[1]) == nil
   }
 
+  /// Gives units another interval: those of a name, with so many milliseconds.
+  ///
+  /// A shorter interval counts from the last run, and so do the times after that. A unit that is under way has it when it ends.
+  /// Who is just committing one is not waited for: the lease would end meanwhile.
+  private static func change(_ interval: [StoredValue], in connection: Connection) throws {
+    func change(_ condition: String) throws {
+      try connection.run(
+        """
+        UPDATE syncd_units u SET every_ms = m,
+          cadence_at = least(cadence_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond'),
+          ready_at = CASE WHEN failures = 0
+          THEN least(ready_at, coalesce(finished_at, clock_timestamp()) + m * interval '1 millisecond') ELSE ready_at END
+        FROM (SELECT entity, slice, $2::bigint AS m FROM syncd_units WHERE entity = $1 AND every_ms <> $2::bigint AND \(condition)
+          FOR UPDATE SKIP LOCKED) c
+        WHERE u.entity = c.entity AND u.slice = c.slice
+        """, interval)
+    }
+    try change("slice <> ''")
+    let left = try connection.run(
+      "SELECT FROM syncd_units WHERE entity = $1 AND every_ms <> $2::bigint AND slice <> '' LIMIT 1", interval
+    )
+    if left.count == 0 { try change("slice = ''") }
+  }
+
   /// What is known of an entity's units before one is claimed.
-  struct Readiness {
+  package struct Readiness {
     var entity: String
     /// Until the first one is due; zero or less where one is. Nil where all are held.
     var wait: Int?
     var isHeld: Bool
   }
 
-  static func readiness(of entities: [String], in connection: Connection) throws -> [Readiness] {
+  package static func readiness(of entities: [String], in connection: Connection) throws -> [Readiness] {
     let rows = try connection.run(
       """
       SELECT e, (SELECT floor(extract(epoch FROM ready_at - clock_timestamp()) * 1000) FROM syncd_units
@@ -197,6 +231,8 @@ enum WorkTables {
   /// Claims units that are due, of the entities in their order.
   ///
   /// The worker's row is held meanwhile: whoever reaps it would not see what it is claiming, which nobody would free then.
+  /// The time is that of the statement: an index is not searched for one that may be another one for each row
+  /// (postgresql.org/docs/15/xfunc-volatility.html).
   static func claim(
     for worker: Int64, _ entities: [(name: String, schedule: Schedule)], limit: Int, in connection: Connection
   ) throws -> [Claim] {
@@ -206,7 +242,7 @@ enum WorkTables {
         SELECT FROM syncd_workers WHERE id = $3 AND expires_at > clock_timestamp() FOR KEY SHARE),
       chosen AS MATERIALIZED (
         SELECT u.entity, u.slice FROM unnest($1::text[]) WITH ORDINALITY AS n(e, place) CROSS JOIN LATERAL (
-          SELECT entity, slice FROM syncd_units WHERE entity = n.e AND holder IS NULL AND ready_at <= clock_timestamp()
+          SELECT entity, slice FROM syncd_units WHERE entity = n.e AND holder IS NULL AND ready_at <= statement_timestamp()
           ORDER BY ready_at LIMIT $2::bigint FOR UPDATE SKIP LOCKED) u
         WHERE EXISTS (SELECT FROM me)
         LIMIT $2::bigint)
@@ -275,26 +311,25 @@ enum WorkTables {
       [.text(array(entities))])
   }
 
+  /// How long a worker leaves the looking to others at least: all together look about 500 times a second, as many as they are.
+  package static func rest(among workers: Int) -> Duration {
+    .microseconds(Int64(workers) * Int64.random(in: 1000...3000))
+  }
+
   // MARK: Slices
 
   /// - Throws: ``ClaimLost``
-  static func cut(
+  package static func cut(
     _ claim: Claim, into slices: [String], in connection: Connection
   ) throws -> (added: Int, removed: Int) {
     try demand(claim, in: connection)
     let parameters: [StoredValue] = [.text(claim.unit.entity), .text(array(slices))]
-    let added = try connection.run(
-      """
-      INSERT INTO syncd_units (entity, slice, every_ms, cadence_at, ready_at)
-      SELECT u.entity, s, u.every_ms, u.cadence_at, clock_timestamp() FROM syncd_units u, unnest($2::text[]) AS n(s)
-      WHERE u.entity = $1 AND u.slice = '' ON CONFLICT DO NOTHING
-      """, parameters
-    ).changes
-    // One that is under way goes the next time.
+    // One that is under way goes the next time. As sets: where a plan is made without statistics, names would be compared
+    // each with every other.
     let gone = try connection.run(
       """
-      DELETE FROM syncd_units WHERE entity = $1 AND slice <> '' AND holder IS NULL
-      AND NOT EXISTS (SELECT FROM unnest($2::text[]) AS n(s) WHERE s = slice) RETURNING slice
+      WITH gone AS MATERIALIZED (SELECT slice FROM syncd_units WHERE entity = $1 AND slice <> '' EXCEPT SELECT unnest($2::text[]))
+      DELETE FROM syncd_units u USING gone WHERE u.entity = $1 AND u.slice = gone.slice AND u.holder IS NULL RETURNING u.slice
       """, parameters)
     let removed = gone.count
     if removed > 0 {
@@ -308,6 +343,14 @@ enum WorkTables {
           "DELETE FROM \(table) WHERE entity = ANY ($1::text[])", [.text(array(slices.map(\.name)))])
       }
     }
+    let added = try connection.run(
+      """
+      INSERT INTO syncd_units (entity, slice, every_ms, cadence_at, ready_at)
+      SELECT u.entity, s, u.every_ms, u.cadence_at, clock_timestamp()
+      FROM syncd_units u, (SELECT unnest($2::text[]) EXCEPT SELECT slice FROM syncd_units WHERE entity = $1) AS n(s)
+      WHERE u.entity = $1 AND u.slice = '' ON CONFLICT DO NOTHING
+      """, parameters
+    ).changes
     try connection.run(
       "UPDATE syncd_units u SET \(rescheduled(claim.schedule)), finished_at = clock_timestamp(), (failures, deaths) = (0, 0) WHERE \(held)",
       identity(claim))
@@ -316,7 +359,15 @@ enum WorkTables {
     return (added, removed)
   }
 
-  static func generation(of entity: String, in connection: Connection) throws -> SliceGeneration {
+  /// So many new units are not waited for until the server notices them by itself.
+  static let many = 1000
+
+  /// Lets the server see how many units there are.
+  package static func analyze(in connection: Connection) throws {
+    try connection.execute("ANALYZE syncd_units")
+  }
+
+  package static func generation(of entity: String, in connection: Connection) throws -> SliceGeneration {
     let now = try connection.run(
       """
       SELECT e.generation, (extract(epoch FROM e.generation_at) * 1000)::bigint, count(s.slice),
@@ -361,7 +412,7 @@ enum WorkTables {
   }
 
   /// Calls `body` with what each slice has seen in its last run.
-  static func slices(
+  package static func slices(
     of entity: String, in connection: Connection, _ body: (SliceRecord) -> Void
   ) throws {
     try connection.forEach(
@@ -386,7 +437,7 @@ enum WorkTables {
     else { throw ClaimLost(claim.unit) }
   }
 
-  static func begin(
+  package static func begin(
     _ settlement: Settlement, on schemas: [TableSchema], in connection: Connection
   ) throws {
     // Of those that make a table or a column one goes first.
@@ -405,7 +456,7 @@ enum WorkTables {
   /// Tells the lock of a table's commits from that of its runs.
   private static let commits: Int64 = 0x636F_6D6D_6974
 
-  static func settle(_ settlement: Settlement, in connection: Connection) throws {
+  package static func settle(_ settlement: Settlement, in connection: Connection) throws {
     let claim = settlement.claim
     // The end of a generation comes between two times of the cadence, and leaves the later one where it is.
     var change =
@@ -455,7 +506,7 @@ enum WorkTables {
 
   /// Where the last slice of a generation has ended, the entity is due: what no slice saw is gone. An end that has failed or
   /// was refused has its time already.
-  static func noteEnd(of entity: String, in connection: Connection) throws {
+  package static func noteEnd(of entity: String, in connection: Connection) throws {
     try connection.run(
       """
       UPDATE syncd_units e SET ready_at = clock_timestamp() WHERE entity = $1 AND slice = '' AND holder IS NULL
@@ -465,7 +516,7 @@ enum WorkTables {
       """, [.text(entity)])
   }
 
-  static func voidGeneration(of entity: String, in connection: Connection) throws {
+  package static func voidGeneration(of entity: String, in connection: Connection) throws {
     guard try exist(in: connection) else { return }
     try connection.run(
       """
@@ -501,13 +552,15 @@ enum WorkTables {
 
   // MARK: Looking
 
-  static func look(leases limit: Int, in connection: Connection) throws -> SharedWork? {
+  package static func look(leases limit: Int, in connection: Connection) throws -> SharedWork? {
     guard try exist(in: connection) else { return nil }
     let instant = { (name: String) in "(extract(epoch FROM \(name)) * 1000)::bigint" }
     let workers = try connection.run(
       """
       SELECT id, name, \(instant("started_at")), \(instant("seen_at")), \(instant("expires_at - clock_timestamp()")),
-        (SELECT count(*) FROM syncd_units WHERE holder = w.id) FROM syncd_workers w ORDER BY name, id
+        coalesce(held, 0) FROM syncd_workers w
+      LEFT JOIN (SELECT holder, count(*) AS held FROM syncd_units WHERE holder IS NOT NULL GROUP BY holder) u ON holder = id
+      ORDER BY name, id
       """)
     let units = try connection.run(
       """
@@ -516,7 +569,8 @@ enum WorkTables {
         count(*) FILTER (WHERE failures <> 0 OR deaths > 0), max(generation) FILTER (WHERE slice = ''), count(*) > 1,
         count(*) FILTER (WHERE slice <> '' AND generation >= (SELECT generation FROM syncd_units g WHERE g.entity = u.entity AND g.slice = '')),
         \(instant("min(ready_at) FILTER (WHERE holder IS NULL) - clock_timestamp()"))
-      FROM syncd_units u GROUP BY entity ORDER BY entity
+      FROM syncd_units LEFT JOIN (SELECT entity, generation AS present FROM syncd_units WHERE slice = '') g USING (entity)
+      GROUP BY entity ORDER BY entity
       """)
     let leases = try connection.run(
       """

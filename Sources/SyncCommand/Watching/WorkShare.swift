@@ -2,8 +2,8 @@ import SyncEngine
 
 /// What this program takes of the work that several share: it joins, says that it goes on, and claims what is due as long as
 /// it has room.
-actor WorkShare {
-  enum Event: Sendable {
+package actor WorkShare {
+  package enum Event: Sendable {
     case claimed([Claim])
     /// The lease has ended, and with it all claims.
     case lost(String)
@@ -33,18 +33,26 @@ actor WorkShare {
   /// A worker that has nothing to do looks so often: others may have cut an entity into slices.
   private static let idle = Duration.seconds(1)
 
+  package init(
+    _ queue: any WorkQueue, _ schedules: [String: Schedule], blockers: [String: Set<String>] = [:],
+    lease: Duration, parallel: Int, tell: @escaping @Sendable (Event) -> Void
+  ) {
+    (self.queue, self.schedules, self.blockers) = (queue, schedules, blockers)
+    (self.lease, self.parallel, self.tell) = (lease, parallel, tell)
+  }
+
   init(
     _ queue: any WorkQueue, _ wanted: [Timetable.Wanted], lease: Duration, parallel: Int,
     tell: @escaping @Sendable (Event) -> Void
   ) {
-    self.queue = queue
-    schedules = Dictionary(wanted.map { ($0.name, $0.schedule) }) { first, _ in first }
-    blockers = Dictionary(wanted.map { ($0.name, $0.predecessors) }) { first, _ in first }
-    (self.lease, self.parallel, self.tell) = (lease, parallel, tell)
+    self.init(
+      queue, Dictionary(wanted.map { ($0.name, $0.schedule) }) { first, _ in first },
+      blockers: Dictionary(wanted.map { ($0.name, $0.predecessors) }) { first, _ in first },
+      lease: lease, parallel: parallel, tell: tell)
   }
 
   /// Takes part until the task is cancelled. Then it leaves, and others have at once what it holds.
-  func run() async {
+  package func run() async {
     while !Task.isCancelled {
       let wait = await turn()
       if hasNews {
@@ -89,6 +97,7 @@ actor WorkShare {
         if let due = work.next { next = min(next, due) }
         // Rows that others hold for a moment are looked at again soon.
         if work.claims.count < room, work.isContended { next = min(next, .milliseconds(50)) }
+        next = max(next, work.rest)
       }
       return max(.milliseconds(5), min(next, beat))
     } catch {
@@ -112,7 +121,7 @@ actor WorkShare {
   }
 
   /// A claim has ended, and there is room for another one.
-  func ended(_ claim: Claim) {
+  package func ended(_ claim: Claim) {
     claims.remove(claim)
     look()
   }
@@ -120,7 +129,7 @@ actor WorkShare {
   private func look() { if let pause { pause.cancel() } else { hasNews = true } }
 
   /// Takes nothing more.
-  func close() { isClosed = true }
+  package func close() { isClosed = true }
 
   func runNow() async throws {
     try await queue.runNow(Array(schedules.keys))

@@ -58,6 +58,8 @@ public struct ClaimedWork: Sendable {
   public var next: Duration?
   /// Whether units were due that others were just claiming.
   public var isContended: Bool
+  /// So long the worker leaves it to others to look, if it has nothing to say.
+  package var rest = Duration.zero
 
   package init(claims: [Claim], next: Duration?, isContended: Bool = false) {
     (self.claims, self.next, self.isContended) = (claims, next, isContended)

@@ -61,6 +61,10 @@ public struct Settlement: Sendable {
   package var slice: SliceRecord?
   /// Whether it ends the generation of the entity's slices.
   package var closesGeneration = false
+
+  package init(claim: Claim, isAlone: Bool, isDisjoint: Bool, slice: SliceRecord?) {
+    (self.claim, self.isAlone, self.isDisjoint, self.slice) = (claim, isAlone, isDisjoint, slice)
+  }
 }
 
 /// What a slice's last run has seen.
