@@ -93,7 +93,8 @@ let package = Package(
       name: "BenchEntities", dependencies: ["SyncCommand", "SQLiteStore", "PostgresStore"],
       path: "Tests/Bench/Entities"),
     .executableTarget(
-      name: "GrowthSimulation", dependencies: ["SyncCommand", "SyncEngine", "PostgresStore"], path: "Tests/Growth"),
+      name: "GrowthSimulation", dependencies: ["SyncCommand", "SyncEngine", "PostgresStore"],
+      path: "Tests/Growth"),
     .executableTarget(
       name: "WorkerEntities", dependencies: ["SyncCommand", "PostgresStore"], path: "Tests/Workers/Entities"),
   ],

@@ -105,8 +105,12 @@ final class PooledQueue: WorkQueue {
   }
 
   // What a simulated worker does not do.
-  func release(_ claim: Claim, wait: Duration?, isFailure: Bool) async throws {}
-  func cut(_ claim: Claim, into slices: [String]) async throws -> (added: Int, removed: Int) { (0, 0) }
+  func release(_ claim: Claim, wait: Duration?, isFailure: Bool) async throws -> Bool { false }
+  func cut(_ claim: Claim, into slices: [String], isOnlyIfNew: Bool) async throws -> (
+    added: Int, removed: Int
+  ) {
+    (0, 0)
+  }
   func generation(of entity: String) async throws -> SliceGeneration {
     throw StoreError("a simulated worker closes no generation")
   }

@@ -34,7 +34,10 @@ final class PostgresWorkQueue: WorkQueue {
       let (worker, known) = self.state.withLock { ($0.worker, $0.generation) }
       if let worker {
         let goesOn = try connection.transaction {
-          guard known == generation, try WorkTables.renew(worker, lease: self.lease, in: connection) else {
+          // Somebody may have put back a copy of the database that has no such tables.
+          guard known == generation, try WorkTables.exist(in: connection),
+            try WorkTables.renew(worker, lease: self.lease, in: connection)
+          else {
             return false
           }
           try WorkTables.giveBack(allOf: worker, besides: claims, in: connection)
@@ -96,9 +99,13 @@ final class PostgresWorkQueue: WorkQueue {
     }
   }
 
-  func cut(_ claim: Claim, into slices: [String]) async throws -> (added: Int, removed: Int) {
+  func cut(
+    _ claim: Claim, into slices: [String], isOnlyIfNew: Bool
+  ) async throws -> (added: Int, removed: Int) {
     try await connection.perform { connection, _ in
-      let cut = try connection.transaction { try WorkTables.cut(claim, into: slices, in: connection) }
+      let cut = try connection.transaction {
+        try WorkTables.cut(claim, into: slices, isOnlyIfNew: isOnlyIfNew, in: connection)
+      }
       if cut.added >= WorkTables.many { try? WorkTables.analyze(in: connection) }
       return cut
     }

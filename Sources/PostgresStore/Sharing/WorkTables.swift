@@ -249,7 +249,8 @@ package enum WorkTables {
       UPDATE syncd_units u SET holder = $3, fence = u.fence + 1, claimed_at = clock_timestamp()
       FROM chosen c WHERE u.entity = c.entity AND u.slice = c.slice
       RETURNING u.entity, u.slice, u.fence, u.failures,
-        (SELECT g.generation FROM syncd_units g WHERE g.entity = u.entity AND g.slice = '')
+        (SELECT g.generation FROM syncd_units g WHERE g.entity = u.entity AND g.slice = ''),
+        (SELECT (extract(epoch FROM g.generation_at) * 1000)::bigint FROM syncd_units g WHERE g.entity = u.entity AND g.slice = '')
       """, [.text(array(entities.map(\.name))), .integer(Int64(limit)), .integer(worker)])
     return (0..<rows.count).compactMap { row in
       let entity = rows.text(row, 0) ?? ""
@@ -257,7 +258,7 @@ package enum WorkTables {
       return Claim(
         unit: WorkUnit(entity: entity, slice: rows.text(row, 1) ?? ""), worker: worker,
         fence: Int64(rows.integer(row, 2)), generation: Int64(rows.integer(row, 4)),
-        failures: rows.integer(row, 3), schedule: schedule)
+        generationBegan: Int64(rows.integer(row, 5)), failures: rows.integer(row, 3), schedule: schedule)
     }
   }
 
@@ -320,7 +321,7 @@ package enum WorkTables {
 
   /// - Throws: ``ClaimLost``
   package static func cut(
-    _ claim: Claim, into slices: [String], in connection: Connection
+    _ claim: Claim, into slices: [String], isOnlyIfNew: Bool = false, in connection: Connection
   ) throws -> (added: Int, removed: Int) {
     try demand(claim, in: connection)
     let parameters: [StoredValue] = [.text(claim.unit.entity), .text(array(slices))]
@@ -351,6 +352,7 @@ package enum WorkTables {
       WHERE u.entity = $1 AND u.slice = '' ON CONFLICT DO NOTHING
       """, parameters
     ).changes
+    if isOnlyIfNew, added == 0 { return (0, removed) }
     try connection.run(
       "UPDATE syncd_units u SET \(rescheduled(claim.schedule)), finished_at = clock_timestamp(), (failures, deaths) = (0, 0) WHERE \(held)",
       identity(claim))

@@ -34,9 +34,11 @@ public protocol WorkQueue: AnyObject, Sendable {
 
   /// Sets the slices that an entity is cut into, and ends the claim of the entity itself.
   ///
-  /// - Parameter isOnlyIfNew: whether nothing is done, and the claim goes on, where no slice is a new one.
+  /// - Parameter isOnlyIfNew: whether the claim goes on where no slice is a new one.
   /// - Throws: ``ClaimLost``
-  func cut(_ claim: Claim, into slices: [String], isOnlyIfNew: Bool) async throws -> (added: Int, removed: Int)
+  func cut(_ claim: Claim, into slices: [String], isOnlyIfNew: Bool) async throws -> (
+    added: Int, removed: Int
+  )
 
   /// What is known of the present generation of an entity's slices.
   func generation(of entity: String) async throws -> SliceGeneration

@@ -82,7 +82,8 @@ extension Engine {
 extension EntityPlan {
   /// The key of the one parent of a slice; nil where it is found by looking at all of them.
   fileprivate var parentKey: [StoredValue]? {
-    guard let slice, source.slices?.kind == .parents, slice != "''", !slice.contains("…"), let keys = parent?.schema.keys,
+    guard let slice, source.slices?.kind == .parents, slice != "''", !slice.contains("…"),
+      let keys = parent?.schema.keys,
       keys.count == 1
     else { return nil }
     switch keys[0].type {
