@@ -40,8 +40,9 @@ struct Measurements {
     let every = Duration.seconds(Double(options.units) / rate)
     try simulation.desk.execute(
       """
-      UPDATE syncd_units u SET every_ms = \(every.milliseconds), (ready_at, cadence_at) = (SELECT t, t FROM
-        (SELECT now() + interval '1 minute' + random() * \(every.milliseconds) * interval '1 millisecond' AS t WHERE u.every_ms > 0) AS q)
+      UPDATE syncd_units SET every_ms = \(every.milliseconds),
+        ready_at = now() + interval '1 minute' + random() * \(every.milliseconds) * interval '1 millisecond';
+      UPDATE syncd_units SET cadence_at = ready_at
       """)
     try simulation.desk.execute("VACUUM FULL syncd_units")
     try simulation.desk.execute("VACUUM ANALYZE syncd_units")
