@@ -569,7 +569,7 @@ package enum WorkTables {
       SELECT entity, greatest(count(*) FILTER (WHERE slice <> ''), 1),
         count(*) FILTER (WHERE holder IS NULL AND ready_at <= clock_timestamp()), count(holder),
         count(*) FILTER (WHERE failures <> 0 OR deaths > 0), max(generation) FILTER (WHERE slice = ''), count(*) > 1,
-        count(*) FILTER (WHERE slice <> '' AND generation >= (SELECT generation FROM syncd_units g WHERE g.entity = u.entity AND g.slice = '')),
+        count(*) FILTER (WHERE slice <> '' AND generation >= present),
         \(instant("min(ready_at) FILTER (WHERE holder IS NULL) - clock_timestamp()"))
       FROM syncd_units LEFT JOIN (SELECT entity, generation AS present FROM syncd_units WHERE slice = '') g USING (entity)
       GROUP BY entity ORDER BY entity
