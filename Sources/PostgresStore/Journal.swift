@@ -225,18 +225,29 @@ package enum Journal {
   static func forgetPages(
     on table: String, besides entity: String, sparingSlicesOf spared: String?, in connection: Connection
   ) throws {
-    try connection.run(
-      """
-      DELETE FROM syncd_pages WHERE entity <> $1 AND entity IN (SELECT entity FROM syncd_state WHERE name = 'tables' AND strpos(value, $2) > 0)
-      AND ($3::text IS NULL OR NOT starts_with(entity, $3 || '['))
-      """,
-      [.text(entity), .text(quoted(table.asciiLowercased)), spared.map { .text($0) } ?? .null])
+    let owners = try connection.run(
+      "SELECT entity FROM syncd_state WHERE name = 'tables' AND strpos(value, $1) > 0",
+      [.text(quoted(table.asciiLowercased))])
+    for row in 0..<owners.count {
+      guard let owner = owners.text(row, 0) else { continue }
+      if owner != entity {
+        try connection.run("DELETE FROM syncd_pages WHERE entity = $1", [.text(owner)])
+      }
+      guard owner != spared, try WorkTables.isCut(owner, in: connection) else { continue }
+      try connection.run(
+        "DELETE FROM syncd_pages WHERE starts_with(entity, $1 || '[') AND entity <> $2",
+        [.text(owner), .text(entity)])
+    }
   }
 
   static func set(_ state: [String: String], of entity: String, in connection: Connection) throws {
     for (name, value) in state.sorted(by: { $0.key < $1.key }) {
       try connection.run(
-        "INSERT INTO syncd_state AS s (entity, name, value) VALUES ($1, $2, $3) ON CONFLICT (entity, name) DO UPDATE SET value = excluded.value WHERE s.value <> excluded.value",
+        """
+        INSERT INTO syncd_state (entity, name, value) SELECT $1, $2, $3
+        WHERE NOT EXISTS (SELECT FROM syncd_state WHERE entity = $1 AND name = $2 AND value = $3)
+        ON CONFLICT (entity, name) DO UPDATE SET value = excluded.value
+        """,
         [.text(entity), .text(name), .text(value)])
     }
   }

@@ -39,6 +39,8 @@ package enum WorkTables {
   private static let indexes = [
     "CREATE INDEX syncd_units_ready ON syncd_units (entity, ready_at) WHERE holder IS NULL",
     "CREATE INDEX syncd_units_held ON syncd_units (entity, holder) WHERE holder IS NOT NULL",
+    // Among what is kept for very many slices.
+    "CREATE INDEX syncd_state_tables ON syncd_state (entity) WHERE name = 'tables'",
     "CREATE INDEX syncd_units_lagging ON syncd_units (entity, generation) WHERE slice <> ''",
   ]
 
@@ -318,6 +320,13 @@ package enum WorkTables {
   }
 
   // MARK: Slices
+
+  /// Whether an entity has slices.
+  static func isCut(_ entity: String, in connection: Connection) throws -> Bool {
+    guard try exist(in: connection) else { return false }
+    return try connection.text(
+      "SELECT 1 FROM syncd_units WHERE entity = $1 AND slice <> '' LIMIT 1", .text(entity)) != nil
+  }
 
   /// - Throws: ``ClaimLost``
   package static func cut(

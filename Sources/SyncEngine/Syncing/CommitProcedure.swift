@@ -226,7 +226,11 @@ package struct CommitProcedure<Transaction: StoreTransaction> {
     let list = tables.map { quoted($0.name.asciiLowercased) }.joined(separator: " ")
     // A blank in front says that there are several: that of one table is found by its whole text.
     let names = tables.count > 1 ? " " + list : list
-    try transaction.set(commit.state.merging(["tables": names]) { $1 }, of: run.entity)
+    // Slices have their entity's: they are many, and write to the same tables.
+    let owner =
+      commit.settlement?.slice == nil ? run.entity : commit.settlement?.claim.unit.entity ?? run.entity
+    try transaction.set(commit.state, of: run.entity)
+    try transaction.set(["tables": names], of: owner)
     if !commit.isIncrement || !changed.isEmpty { try transaction.set(commit.pages, of: run.entity) }
     changedTables += changed
     let spared = commit.settlement.flatMap { $0.isDisjoint ? $0.claim.unit.entity : nil }
