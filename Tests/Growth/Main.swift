@@ -60,6 +60,9 @@ struct Main {
         case "--rate": options.rate = try value()
         case "--pool": options.pool = try value()
         case "--postgres": options.postgres = words.popFirst() ?? ""
+        case "--help":
+          print(usage, terminator: "")
+          return
         case "share", "idle", "entities", "slices", "workers", "check": options.measurements.append(word)
         default: throw StoreError(usage)
         }

@@ -381,7 +381,8 @@ def restarts(stage):
         judge(cluster)
 
 
-TESTS = [speed, intervals, ends, fences, closing, chaos, restarts]
+# What measures time comes last, when little else goes on beside it.
+TESTS = [intervals, ends, fences, closing, chaos, restarts, speed]
 
 
 def main(words):

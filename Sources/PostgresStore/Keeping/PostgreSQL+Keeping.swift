@@ -26,7 +26,8 @@ extension PostgreSQL {
       try await perform { connection, _ in
         try connection.transaction {
           try connection.execute(Self.impatience)
-          try WorkTables.prune(before: request.earliest(request.policy.runs), in: connection)
+          try WorkTables.prune(
+            before: request.earliest(max(request.policy.runs, .seconds(2 * 86_400))), in: connection)
           try Journal.set([Engine.maintained: String(request.now)], of: "", in: connection)
         }
       }

@@ -14,6 +14,8 @@ final class PostgresWorkQueue: WorkQueue {
 
   private struct State {
     var worker: Int64?
+    /// Whether there was one before, whose lease has ended.
+    var hasLost = false
     /// The connection that holds its lock.
     var generation = 0
     /// How many workers there are, this one among them.
@@ -47,17 +49,20 @@ final class PostgresWorkQueue: WorkQueue {
           try self.reap(in: connection)
           return true
         }
-        self.state.withLock { $0 = State() }
+        self.state.withLock { $0 = State(hasLost: true) }
       }
       let joined = try connection.transaction {
         try WorkTables.create(in: connection)
         return try WorkTables.join(as: self.name, lease: self.lease, in: connection)
       }
       try connection.belong(to: joined)
-      self.state.withLock { ($0.worker, $0.generation) = (joined, generation) }
+      let hasLost = self.state.withLock { state in
+        defer { (state.worker, state.generation, state.hasLost) = (joined, generation, false) }
+        return state.hasLost
+      }
       self.store.worker.withLock { $0 = joined }
       try self.reap(in: connection)
-      return worker == nil
+      return !hasLost
     }
   }
 

@@ -339,20 +339,9 @@ package enum WorkTables {
     let gone = try connection.run(
       """
       WITH gone AS MATERIALIZED (SELECT slice FROM syncd_units WHERE entity = $1 AND slice <> '' EXCEPT SELECT unnest($2::text[]))
-      DELETE FROM syncd_units u USING gone WHERE u.entity = $1 AND u.slice = gone.slice AND u.holder IS NULL RETURNING u.slice
+      DELETE FROM syncd_units u USING gone WHERE u.entity = $1 AND u.slice = gone.slice AND u.holder IS NULL RETURNING u.entity, u.slice
       """, parameters)
-    let removed = gone.count
-    if removed > 0 {
-      // A slice that comes back is a new one: the database may have deleted rows of it with its parent.
-      let slices = (0..<removed).map { WorkUnit(entity: claim.unit.entity, slice: gone.text($0, 0) ?? "") }
-      try connection.run(
-        "DELETE FROM syncd_slices WHERE entity = $1 AND slice = ANY ($2::text[])",
-        [.text(claim.unit.entity), .text(array(slices.map(\.slice)))])
-      for table in ["syncd_state", "syncd_pages"] {
-        try connection.run(
-          "DELETE FROM \(table) WHERE entity = ANY ($1::text[])", [.text(array(slices.map(\.name)))])
-      }
-    }
+    let removed = try forget(gone, in: connection)
     let added = try connection.run(
       """
       INSERT INTO syncd_units (entity, slice, every_ms, cadence_at, ready_at)
@@ -453,8 +442,9 @@ package enum WorkTables {
   ) throws {
     // Of those that make a table or a column one goes first.
     let isMade = try schemas.allSatisfy { schema in
-      let difference = try TableDifference(of: schema, in: connection)
-      return difference.exists && difference.missing.isEmpty
+      try connection.integer(
+        "SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname::text = ANY ($2::text[]) AND NOT attisdropped",
+        .text(quoted(schema.name)), .text(array(schema.columns.map(\.name)))) == schema.columns.count
     }
     let key = try PostgreSQL.key(ofTable: schemas[0].name, connection) ^ commits
     let suffix = settlement.isAlone || !isMade ? "" : "_shared"
@@ -477,10 +467,14 @@ package enum WorkTables {
       change += ", generation = \(claim.generation), is_proven = \(slice.isProven)"
       try keep(slice, of: claim, in: connection)
     } else if !settlement.closesGeneration {
-      // An entity that is not cut has no slices any more.
-      try connection.run(
-        "DELETE FROM syncd_units WHERE entity = $1 AND slice <> '' AND holder IS NULL",
+      // An entity that is not cut has no slices any more; what those have seen that others are just doing is out of date.
+      let gone = try connection.run(
+        "DELETE FROM syncd_units WHERE entity = $1 AND slice <> '' AND holder IS NULL RETURNING entity, slice",
         [.text(claim.unit.entity)])
+      _ = try forget(gone, in: connection)
+      change += """
+        , generation = generation + (EXISTS (SELECT FROM syncd_units s WHERE s.entity = u.entity AND s.slice <> ''))::integer
+        """
     }
     if settlement.closesGeneration {
       change += ", generation = generation + 1, generation_at = clock_timestamp()"
@@ -612,16 +606,37 @@ package enum WorkTables {
       })
   }
 
-  /// Forgets units that nobody has claimed since a time, in milliseconds since 1970: no program declares them any more.
+  /// Forgets entities of which each unit has been due since a time, in milliseconds since 1970: no program declares them any
+  /// more. Single units stay: without some of its slices a generation would not be whole.
   static func prune(before time: Int64, in connection: Connection) throws {
     guard try exist(in: connection) else { return }
-    for table in ["syncd_slices", "syncd_units"] {
-      try connection.run(
-        """
-        DELETE FROM \(table) AS t USING syncd_units u WHERE t.entity = u.entity AND t.slice = u.slice
-        AND u.holder IS NULL AND u.ready_at < $1
-        """, [.text(Timestamp.text(time))])
+    let gone = try connection.run(
+      """
+      DELETE FROM syncd_units WHERE entity IN (SELECT entity FROM syncd_units GROUP BY entity
+        HAVING bool_and(holder IS NULL AND ready_at < $1)) RETURNING entity, slice
+      """, [.text(Timestamp.text(time))])
+    _ = try forget(gone, in: connection)
+  }
+
+  /// Forgets what is kept of slices that are gone: one that comes back is a new one, since the database may have deleted rows of it
+  /// meanwhile.
+  ///
+  /// - Parameter units: rows of entities and slices.
+  /// - Returns: how many they are.
+  private static func forget(_ units: Connection.Result, in connection: Connection) throws -> Int {
+    if units.count == 0 { return 0 }
+    let gone = (0..<units.count).map {
+      WorkUnit(entity: units.text($0, 0) ?? "", slice: units.text($0, 1) ?? "")
     }
+    .filter(\.isSlice)
+    try connection.run(
+      "DELETE FROM syncd_slices WHERE (entity, slice) IN (SELECT * FROM unnest($1::text[], $2::text[]))",
+      [.text(array(gone.map(\.entity))), .text(array(gone.map(\.slice)))])
+    for table in ["syncd_state", "syncd_pages"] {
+      try connection.run(
+        "DELETE FROM \(table) WHERE entity = ANY ($1::text[])", [.text(array(gone.map(\.name)))])
+    }
+    return gone.count
   }
 
   // MARK: Values

@@ -30,7 +30,6 @@ extension Program {
   }
 
   /// Runs a claimed unit, and gives it back where nothing came of it.
-  ///
   func run(
     _ claim: Claim, of entity: any Entity.Type, in queue: any WorkQueue, _ reporter: RunReporter,
     onProgress: @escaping @Sendable (SyncProgress) -> Void

@@ -100,7 +100,7 @@ extension Engine {
       seen.index = found.rows
       scope = deletionScope(plan, owners: found.owners)
       var policy = plan.deletion
-      if plan.mayMoveBetweenSlices, generation.slices > 1 { policy.runs = max(policy.runs, 2) }
+      if plan.mayMoveBetweenSlices { policy.runs = max(policy.runs, 2) }
       deletion = ArmedDeletion(
         proof: proof, seen: seen.index, scope: scope, policy: policy, mark: plan.mark,
         allowed: options.allowedDeletions)

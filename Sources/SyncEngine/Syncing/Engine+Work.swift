@@ -120,7 +120,13 @@ extension Engine {
     let lastFull = state["full"].flatMap { Int64($0) }
     // All slices of a generation ask for everything, or none: only then can it be proven.
     let begun = plan.slice == nil ? run.started : plan.claim?.generationBegan ?? run.started
-    let isDue = plan.incremental?.full.interval.map { begun >= (lastFull ?? 0) + $0 } ?? false
+    let isDue =
+      plan.incremental?.full.interval.map { interval in
+        // Slices that came later meet the others in the first generation of each period.
+        plan.slice == nil
+          ? begun >= (lastFull ?? 0) + interval
+          : begun / max(1, interval) != (lastFull ?? 0) / max(1, interval)
+      } ?? false
     // Of a parent that is new everything is news.
     let isOther = state["scope"] != scope || plan.parent != nil && state["parents"] != parentsNow
     var increment = try Increment(
